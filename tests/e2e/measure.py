@@ -107,6 +107,7 @@ def verdicts(shop):
         requests = asked(runner)
         expect(name, len(requests) == (2 if name in ("pays", "whole") else 1), f"{len(requests)} requests")
         expect(name, requests[0]["threads"] == 1 and requests[0]["cold"] is True and len(requests[0]["models"]) == 2, requests[0])
+        expect(name, all(r["processor_time"] for r in requests), "other work on the machine counts")
         expect(name, not any(pathlib.Path(m).exists() for r in requests for m in r["models"]), "models are left behind")
         shop.apply(f"{name}.db", "--runner", runner)
         expect(f"{name}: cached", len(asked(runner)) == len(requests), "asked again")

@@ -56,7 +56,8 @@ std::string Engine::keyOf(const Turns& turns) const {
   Digest digest;
   for (const std::string& field : {hello_.engine, hello_.version, hello_.machine.isa, hello_.machine.cpu})
     digest.add(field);
-  digest.add(fmt::format("{} threads, {} s, {}", options_.threads, turns.seconds, turns.cold ? "cold" : "warm"));
+  digest.add(fmt::format("{} threads, {} s, {}, {}", options_.threads, turns.seconds, turns.cold ? "cold" : "warm",
+                         options_.inProcessorTime ? "processor" : "clock"));
   for (const std::string& model : turns.models)
     digest.add(model);
   return digest.hex();
@@ -70,8 +71,12 @@ Expected<std::vector<std::vector<double>>> Engine::time(const Turns& turns) {
     if (auto samples = samplesIn(**known, turns.models.size())) return *samples;
   }
   Scratch folder("pet-apply");
-  TimeRequest request{
-      .models = {}, .runs = kMostRuns, .threads = options_.threads, .budgetSeconds = turns.seconds, .cold = turns.cold};
+  TimeRequest request{.models = {},
+                      .runs = kMostRuns,
+                      .threads = options_.threads,
+                      .budgetSeconds = turns.seconds,
+                      .cold = turns.cold,
+                      .processorTime = options_.inProcessorTime};
   for (const std::string& bytes : turns.models) {
     request.models.push_back((folder.path() / fmt::format("{}.onnx", request.models.size())).string());
     if (auto ok = writeModel(bytes, request.models.back()); !ok) return tl::unexpected(ok.error());

@@ -19,7 +19,8 @@ class Engine {
     std::string cache;                 ///< a file; empty: measured.db in cacheFolder()
     std::string advice;                ///< for errors of the runner: what else to do
     int threads = 1;
-    double timeout = 120;  ///< seconds for an answer, besides what the runs take
+    bool inProcessorTime = false;  ///< of the one thread: what other processes take does not count
+    double timeout = 120;          ///< seconds for an answer, besides what the runs take
   };
   /// Errors: a cache that cannot be used, a runner that cannot be started.
   static Expected<Engine> start(Options options);

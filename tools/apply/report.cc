@@ -12,6 +12,7 @@
 #include "tools/apply/next_step.h"
 #include "tools/apply/reasons.h"
 #include "tools/common/display.h"
+#include "tools/common/runner.h"
 #include "tools/common/table.h"
 
 namespace pet::tool {
@@ -30,9 +31,8 @@ size_t guesses(const ApplyReport& r) {
 
 /// What gains are said of: "ort-cpu with 1 thread"; of a GPU, only the device.
 std::string whereOf(const ApplyArguments& o) {
-  return o.device.ends_with("-cpu")
-           ? fmt::format("{} with {}", o.device, counted(static_cast<size_t>(o.threads), "thread"))
-           : o.device;
+  return isProcessor(o.device) ? fmt::format("{} with {}", o.device, counted(static_cast<size_t>(o.threads), "thread"))
+                               : o.device;
 }
 
 /// "expected to be 1.19 times as fast on ort-cpu with 1 thread: saves 2.1 ms of some 13 ms a run".

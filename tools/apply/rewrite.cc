@@ -138,7 +138,8 @@ Expected<std::optional<Engine>> startEngine(const ApplyArguments& o) {
       {.command = std::move(*command),
        .cache = o.cache,
        .advice = "--python names a Python that has the engine; or without --measure: " + againWith(unmeasured(o), ""),
-       .threads = o.threads});
+       .threads = o.threads,
+       .inProcessorTime = o.threads == 1 && isProcessor(o.device)});
   if (!engine) return tl::unexpected(engine.error());
   return std::optional(std::move(*engine));
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <string_view>
 
 #include "tools/common/cuda_device.h"
 #include "tools/common/share.h"
@@ -80,6 +79,10 @@ Expected<std::string> deviceNamed(const std::string& name) {
       std::find_if(std::begin(kDevices), std::end(kDevices), [&](const DeviceRow& d) { return d.runner == name; });
   auto found = row != std::end(kDevices) ? row : rowOf(name);
   return found.map([](const DeviceRow* r) { return std::string(r->device); });
+}
+
+bool isProcessor(std::string_view device) {
+  return device.ends_with("-cpu");
 }
 
 std::set<std::string> devices() {

@@ -2,6 +2,7 @@
 
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/error.h"
@@ -21,6 +22,9 @@ Expected<std::vector<std::string>> runnerCommand(const RunnerChoice& choice);
 
 /// The device of this name, or of a runner's short one: "ort". kUsage: there is none.
 Expected<std::string> deviceNamed(const std::string& name);
+
+/// Whether what the device computes, it computes on processors: those are named so.
+bool isProcessor(std::string_view device);
 
 /// The devices that pet can run models on; of GPUs those that it comes with properties of, in the usual precision.
 std::set<std::string> devices();
