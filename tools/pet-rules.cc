@@ -6,9 +6,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "ir/suggest.h"
-#include "rules/check/check.h"
-#include "rules/exhaustive.h"
 #include "rules/pack/file.h"
 #include "rules/pack/pack.h"
 #include "rules/text.h"
@@ -17,6 +14,7 @@
 #include "tools/common/parallel.h"
 #include "tools/common/table.h"
 #include "tools/common/tool.h"
+#include "tools/rules/chosen.h"
 #include "tools/rules/covers.h"
 #include "tools/rules/gained.h"
 #include "tools/rules/merge.h"
@@ -25,6 +23,7 @@
 #include "tools/rules/pays.h"
 #include "tools/rules/smt.h"
 #include "tools/rules/taso.h"
+#include "tools/rules/verify.h"
 
 namespace {
 
@@ -54,50 +53,8 @@ tool::Workers workersOf(const Options& o) {
   return {o.threads, o.quiet};
 }
 
-/// A pack, or the rules on standard input, as text.
-Expected<RuleSet> readRules(const std::string& pack) {
-  if (pack != "-") return readPack(pack);
-  auto text = readFile("/dev/stdin", ErrorKind::kText);
-  if (!text) return tl::unexpected(text.error());
-  auto rules = parseRules(*text, "standard input");
-  return rules ? std::move(rules) : tl::unexpected(tool::badText(rules.error()));
-}
-
 void packArgument(CLI::App& app, Options& o) {
   app.add_option("PACK", o.pack, "a pack, e.g. rules.db")->required()->check(isNamed());
-}
-
-std::string hashOf(const RuleSet& set, const Rule& rule) {
-  return ruleHash(*set.findPattern(rule.pattern), rule);
-}
-
-/// The rule of a name, or of a hash that starts so.
-Expected<const Rule*> findRule(const RuleSet& set, const std::string& key, const std::string& pack) {
-  if (const Rule* rule = set.findRule(key)) return rule;
-  std::vector<const Rule*> found;
-  std::vector<std::string> names;
-  for (const Rule& r : set.rules) {
-    names.push_back(r.name);
-    if (key.size() >= 4 && hashOf(set, r).starts_with(key)) found.push_back(&r);
-  }
-  if (found.size() == 1) return found.front();
-  return fail(
-      ErrorKind::kUsage, fmt::format("{} rule '{}'", found.empty() ? "no" : "more than one", key), pack,
-      suggestionAnd(key, found.empty() ? names : std::vector<std::string>(), "pet-rules ls shows names and hashes"));
-}
-
-/// The rules that were asked for; all, if none was named.
-Expected<std::vector<const Rule*>> chosenRules(const RuleSet& set, const Options& o) {
-  std::vector<const Rule*> rules;
-  for (const std::string& key : o.rules) {
-    auto rule = findRule(set, key, o.pack);
-    if (!rule) return tl::unexpected(rule.error());
-    rules.push_back(*rule);
-  }
-  for (const Rule& r : set.rules) {
-    if (o.rules.empty()) rules.push_back(&r);
-  }
-  return rules;
 }
 
 // --- ls ---
@@ -110,7 +67,7 @@ Expected<void> list(const Options& o) {
   Json array = Json::array();
   std::vector<std::vector<std::string>> rows{{"NAME", "PATTERN", "FAMILY", "DEPTH", "BOXES", "HASH", "NUMERICS"}};
   for (const Rule& r : set->rules) {
-    std::string hash = hashOf(*set, r);
+    std::string hash = rules::hashOf(*set, r);
     array.push_back({{"name", r.name},
                      {"pattern", r.pattern},
                      {"family", r.family},
@@ -133,7 +90,7 @@ Expected<void> show(const Options& o) {
   if (!set) return tl::unexpected(set.error());
   auto notes = readPackNotes(o.pack);
   if (!notes) return tl::unexpected(notes.error());
-  auto rule = findRule(*set, o.rules.front(), o.pack);
+  auto rule = rules::findRule(*set, o.rules.front(), o.pack);
   if (!rule) return tl::unexpected(rule.error());
   const Pattern& pattern = *set->findPattern((*rule)->pattern);
   std::string text = fmt::format("# {}\n", ruleHash(pattern, **rule));
@@ -153,7 +110,7 @@ Expected<void> exportText(const Options& o) {
   if (set && !o.gained.empty()) set = rules::gainedRules(*set, o.gained);
   if (!set) return tl::unexpected(set.error());
   if (o.smt2) {
-    auto rules = chosenRules(*set, o);
+    auto rules = rules::chosenRules(*set, o.rules, o.pack);
     return rules ? rules::exportSmt(*set, *rules, o.output) : tl::unexpected(rules.error());
   }
   std::string text = print(*set);
@@ -167,121 +124,6 @@ Expected<void> addFile(const std::string& file, RuleSet& set) {
   auto parsed = parseRules(*text, file, set);
   if (!parsed) return tl::unexpected(tool::badText(parsed.error()));
   return addRules(set, std::move(*parsed), file);
-}
-
-// --- verify ---
-
-const char* verdictOf(const CheckReport& report) {
-  bool refuted = std::any_of(report.steps.begin(), report.steps.end(),
-                             [](const CheckStep& s) { return s.verdict == check::Verdict::kRefuted; });
-  return report.proved() ? "proved" : refuted ? "refuted" : "unknown";
-}
-
-/// What `judge` says of each rule; the answers are in the order of the rules.
-template <class Judge>
-auto judgeAll(
-    const char* what, const RuleSet& set, const std::vector<const Rule*>& rules, const Options& o, Judge judge) {
-  return tool::inParallel(
-      what, rules.size(), workersOf(o), [&](size_t i) { return judge(*set.findPattern(rules[i]->pattern), *rules[i]); },
-      [&](size_t i) { return rules[i]->name; });
-}
-
-std::vector<CheckReport> checkAll(const RuleSet& set, const std::vector<const Rule*>& rules, const Options& o) {
-  return judgeAll("checking", set, rules, o, [](const Pattern& p, const Rule& r) { return checkRule(p, r); });
-}
-
-struct Verification {
-  std::string text;  ///< one line a rule, and a summary
-  Json json = Json::array();
-  size_t proved = 0;
-};
-
-Verification describe(const RuleSet& set,
-                      const std::vector<const Rule*>& rules,
-                      const std::vector<CheckReport>& reports) {
-  Verification v;
-  size_t refuted = 0;
-  for (size_t i = 0; i < rules.size(); ++i) {
-    std::string verdict = verdictOf(reports[i]), reason = reports[i].reason();
-    v.proved += verdict == "proved";
-    refuted += verdict == "refuted";
-    v.text += fmt::format("{:<8} {} ", verdict, rules[i]->name);
-    v.text +=
-        reason.empty() ? fmt::format("({} obligations)\n", reports[i].steps.size()) : fmt::format("- {}\n", reason);
-    v.json.push_back({{"name", rules[i]->name},
-                      {"hash", hashOf(set, *rules[i])},
-                      {"verdict", verdict},
-                      {"obligations", reports[i].steps.size()},
-                      {"reason", reason}});
-  }
-  v.text += fmt::format("{} rules: {} proved, {} refuted, {} unknown\n", rules.size(), v.proved, refuted,
-                        rules.size() - v.proved - refuted);
-  return v;
-}
-
-Expected<void> verify(const Options& o) {
-  auto set = readRules(o.pack);
-  if (!set) return tl::unexpected(set.error());
-  auto rules = chosenRules(*set, o);
-  if (!rules) return tl::unexpected(rules.error());
-  Verification v = describe(*set, *rules, checkAll(*set, *rules, o));
-  if (auto ok = tool::print(o.json ? v.json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : v.text); !ok)
-    return ok;
-  if (v.proved == rules->size()) return {};
-  return fail(ErrorKind::kCheck, fmt::format("{} of {} rules are not proved", rules->size() - v.proved, rules->size()),
-              o.pack, "do not use this pack");
-}
-
-// --- evaluate ---
-
-Json jsonOf(const RuleSet& set, const Rule& rule, const Evaluation& e) {
-  Json j = {{"name", rule.name},
-            {"hash", hashOf(set, rule)},
-            {"equal", e.holds()},
-            {"domain", e.domain},
-            {"shapes", e.shapes},
-            {"constraints", e.constraints},
-            {"touched", e.touched},
-            {"positions", e.positions},
-            {"box_positions", e.boxPositions},
-            {"different_positions", e.differentPositions}};
-  if (e.counterExample) {
-    j["counter_example"] = {{"what", e.counterExample->what},
-                            {"symbols", e.counterExample->symbols},
-                            {"position", e.counterExample->position},
-                            {"pattern", e.counterExample->patternValue},
-                            {"other", e.counterExample->otherValue}};
-  }
-  return j;
-}
-
-Expected<void> evaluateRules(const Options& o) {
-  auto set = readPack(o.pack);
-  if (!set) return tl::unexpected(set.error());
-  auto rules = chosenRules(*set, o);
-  if (!rules) return tl::unexpected(rules.error());
-  auto evaluations =
-      judgeAll("evaluating", *set, *rules, o, [](const Pattern& p, const Rule& r) { return evaluateRule(p, r); });
-  Json array = Json::array();
-  std::string text;
-  size_t equal = 0, shapes = 0;
-  int64_t inBoxes = 0, different = 0;
-  for (size_t i = 0; i < rules->size(); ++i) {
-    const Evaluation& e = evaluations[i];
-    equal += e.holds();
-    shapes += e.shapes;
-    inBoxes += e.boxPositions;
-    different += e.differentPositions;
-    text += fmt::format("{:<5} {} - {}\n", e.holds() ? "ok" : "WRONG", (*rules)[i]->name, e.str());
-    array.push_back(jsonOf(*set, *(*rules)[i], e));
-  }
-  text += fmt::format("{} rules at {} shapes: {} equal, {} not; {} of {} box positions differ\n", rules->size(), shapes,
-                      equal, rules->size() - equal, different, inBoxes);
-  if (auto ok = tool::print(o.json ? array.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : text); !ok)
-    return ok;
-  if (equal == rules->size()) return {};
-  return fail(ErrorKind::kCheck, fmt::format("{} of {} rules are not equal", rules->size() - equal, rules->size()),
-              o.pack, "do not use this pack");
 }
 
 // --- import ---
@@ -307,10 +149,10 @@ Expected<void> importText(const Options& o) {
   std::vector<const Rule*> rules;
   for (const Rule& r : set.rules)
     rules.push_back(&r);
-  auto reports = checkAll(set, rules, o);
+  auto reports = rules::checkAll(set, rules, workersOf(o));
   for (size_t i = 0; i < rules.size(); ++i) {
     if (reports[i].proved()) continue;
-    return fail(ErrorKind::kCheck, fmt::format("{}: {}", verdictOf(reports[i]), reports[i].reason()),
+    return fail(ErrorKind::kCheck, fmt::format("{}: {}", rules::verdictOf(reports[i]), reports[i].reason()),
                 "rule " + rules[i]->name, "only proved rules enter a pack; nothing was written");
   }
   PackNotes notes;
@@ -354,9 +196,17 @@ Expected<void> modelOfRule(const Options& o) {
   if (auto ok = tool::distinctFiles({o.output}, {o.pack}); !ok) return ok;
   auto set = readPack(o.pack);
   if (!set) return tl::unexpected(set.error());
-  auto rule = findRule(*set, o.rules.front(), o.pack);
+  auto rule = rules::findRule(*set, o.rules.front(), o.pack);
   if (!rule) return tl::unexpected(rule.error());
   return rules::writeModelOf(*set->findPattern((*rule)->pattern), **rule, o.output);
+}
+
+Expected<void> verifyRules(const Options& o) {
+  return rules::verify({o.pack, o.rules, o.json, workersOf(o)});
+}
+
+Expected<void> evaluateRules(const Options& o) {
+  return rules::evaluateAll({o.pack, o.rules, o.json, workersOf(o)});
 }
 
 Expected<void> coverRules(const Options& o) {
@@ -436,7 +286,7 @@ const Subcommand kSubcommands[] = {
        app.add_flag("--json", o.json, "an array of objects instead of lines");
        threadsArgument(app, o);
      },
-     verify},
+     verifyRules},
     {"evaluate", "evaluate every rule, or some, at small shapes of their classes; exit code 5 unless all are equal",
      [](CLI::App& app, Options& o) {
        packArgument(app, o);

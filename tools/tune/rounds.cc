@@ -52,6 +52,14 @@ class Rounds {
       : rules_(rules), jobs_(jobs), tuner_(tuner), runner_(runner), timings_(timings), o_(o), rows_(jobs.size()) {}
 
   Expected<std::vector<Row>> run(const Timings& elsewhere) {
+    auto done = timeOpen(elsewhere);
+    if (isUnstored_) PET_TRY(store());
+    if (!done) return tl::unexpected(done.error());
+    return std::move(rows_);
+  }
+
+ private:
+  Expected<void> timeOpen(const Timings& elsewhere) {
     Timings all = elsewhere;
     all.merge(timings_);
     const std::vector<double> promised = promisedSeconds(rules_, jobs_, all, tuner_.machine(), o_);
@@ -74,10 +82,9 @@ class Rounds {
       std::erase_if(open, [&](size_t job) { return std::binary_search(now.begin(), now.end(), job); });
       settleHopeless(open);
     }
-    return std::move(rows_);
+    return {};
   }
 
- private:
   void settle(size_t job, Row row) {
     ++settled_;
     rows_[job] = std::move(row);
@@ -123,8 +130,20 @@ class Rounds {
     if (runner_.isFailing()) deadly_.emplace(job.pattern, job.shapes);
     if (!row || !row->sample) return row;
     timings_.add(*row->sample);
-    if (auto ok = writeTimings(timings_, o_.output); !ok) return tl::unexpected(ok.error());
+    isUnstored_ = true;
+    if (Clock::now() >= nextStore_) PET_TRY(store());
     return row;
+  }
+
+  /// The file is written whole: not so often that it would take more than a small part of the time.
+  Expected<void> store() {
+    constexpr int kTimes = 20;
+    const Clock::time_point begin = Clock::now();
+    PET_TRY(writeTimings(timings_, o_.output));
+    const Clock::time_point end = Clock::now();
+    nextStore_ = end + kTimes * (end - begin);
+    isUnstored_ = false;
+    return {};
   }
 
   const RuleSet& rules_;
@@ -140,6 +159,8 @@ class Rounds {
   std::set<std::pair<const Pattern*, Bindings>> deadly_;
   Clock::time_point end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                               std::chrono::duration<double>(o_.budget > 0 ? o_.budget : 1e9));
+  Clock::time_point nextStore_ = Clock::time_point::min();
+  bool isUnstored_ = false;  ///< some of the timings
   bool controlled_ = false;
 };
 
