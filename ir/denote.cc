@@ -249,6 +249,9 @@ Expected<Denotation> denote(const Program& program, Value output, NameSource& na
   for (const std::string& name : unfold.empty() ? Unfold() : unfoldable(program)->definitions) {
     if (unfold.contains(name)) result->unfolded.insert(name);
   }
+  for (std::string_view sign : {kPositive, kNegative}) {
+    if (unfold.contains(sign)) result->unfolded.emplace(sign);
+  }
   return result;
 }
 

@@ -11,6 +11,9 @@ namespace pet {
 using Unfold = std::set<std::string, std::less<>>;
 /// A name as of an operator: terms of the output that are multiples of others are written several times.
 inline constexpr std::string_view kMultiples = "multiples";
+/// In the same way: Relus are products with conditions, by where their argument is positive, or by where it is
+/// negative.
+inline constexpr std::string_view kPositive = "positive", kNegative = "negative";
 
 /// One factor of a monomial.
 struct Factor {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "ir/denote.h"
+#include "ir/ops/operator_writer.h"
 
 namespace pet {
 namespace {
@@ -78,13 +79,41 @@ Expected<Program> definedBy(const Program& program, const Unfold& unfold) {
   return isComplete || !defined ? defined : definedBy(*defined, unfold);
 }
 
+/// Relu(z) is z where z > 0, and Relu(-z) is -z where it is not: by [z > 0] = Not(Not(Relu(z))), or with kNegative by
+/// [z < 0] = Not(Not(Relu(-z))). What Not takes stays.
+Expected<Program> byConditions(const Program& program, bool negative) {
+  return replaced(program,
+                  [&](ProgramBuilder& builder, const Node& n, const OpView&,
+                      const std::vector<Value>& operands) -> Expected<Value> {
+                    OperatorWriter step(builder);
+                    if (n.is(ops::kNot) && program.node(n.operands[0]).is(ops::kRelu)) {
+                      const Value z = builder.peek().node(operands[0]).operands[0];
+                      return step.result(step("Not", {step("Relu", {z})}));
+                    }
+                    if (!n.is(ops::kRelu)) return builder.add(*n.op, operands, n.attributes);
+                    const Value z = operands[0];
+                    const Node& of = builder.peek().node(z);
+                    const bool isNegated = of.is(ops::kNeg);
+                    Value compared = z;
+                    if (isNegated && !negative) compared = of.operands[0];
+                    if (!isNegated && negative) compared = step("Neg", {z});
+                    Value holds = step("Not", {step("Relu", {compared})});
+                    if (compared == z) holds = step("Not", {holds});
+                    return step.result(step("Mul", {z, holds}));
+                  });
+}
+
 }  // namespace
 
 Expected<Program> lower(const Program& program, const Unfold& unfold) {
   Expected<Program> result = program;
   while (result && !isPrimitive(*result))
     result = lowerOnce(*result);
-  return result && !unfold.empty() ? definedBy(*result, unfold) : result;
+  if (result && !unfold.empty()) result = definedBy(*result, unfold);
+  for (std::string_view sign : {kPositive, kNegative}) {
+    if (result && unfold.contains(sign)) result = byConditions(*result, sign == kNegative);
+  }
+  return result;
 }
 
 Expected<Unfoldable> unfoldable(const Program& program) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "applier/operators/onnx_rows.h"
+#include "applier/view/element_types.h"
 #include "ir/ops/op.h"
 
 namespace pet {
@@ -33,6 +34,10 @@ std::string NodeSink::initializer(const std::string& base, const Constant& value
   }
   graph_.initializers.push_back({uniqueValue(base), value, false, -1});
   return graph_.initializers.back().name;
+}
+
+bool Emission::isTruth(size_t operand) const {
+  return pet::isTruth(program_, node().operands[operand]);
 }
 
 std::vector<int64_t> Emission::list(std::string_view name) const {

@@ -107,6 +107,8 @@ class Emission {
   const std::string& output() const { return outputs_[0]; }
   /// What an operand is the result of.
   const Node& producer(size_t operand) const { return program_.node(node().operands[operand]); }
+  bool isTruth(size_t operand) const;  ///< of truth values that are computed
+  ElementType element() const { return sink_.element(); }
   const Shape& shape(size_t operand) const { return program_.shape(node().operands[operand]); }
   const Shape& outputShape() const { return node().shapes[0]; }
   /// The extents, as numbers; throws NotEmitted where the model leaves some of them open.

@@ -208,8 +208,10 @@ void Lifting::requireOneStorage(std::span<const Value> operands) const {
 }
 
 Value Lifting::node(const OpRow& op, std::vector<Value> operands, Attributes attributes) const {
-  if (movesValues(op)) requireOneStorage(operands);
-  const bool computes = !movesValues(op) && !operands.empty() && !isComputed(element(operands[0]));
+  const bool choosesByTruth = op.is(ops::kWhere) && isTruth(builder_.program(), operands[0]);
+  if (movesValues(op)) requireOneStorage(std::span(operands).subspan(choosesByTruth ? 1 : 0));
+  const bool negates = op.is(ops::kNot) && isTruth(builder_.program(), operands[0]);
+  const bool computes = !movesValues(op) && !negates && !operands.empty() && !isComputed(element(operands[0]));
   if (computes && !takesSums())
     refuse(fmt::format("{} computes, and {} is no floating point", op.name, str(element(operands[0]))));
   const bool isOfConstants =
@@ -222,6 +224,12 @@ Value Lifting::node(const OpRow& op, std::vector<Value> operands, Attributes att
       refuse(fmt::format("{} would have the extents {}", op.name, str(builder_.program().shape(*v))));
   }
   return *v;
+}
+
+std::optional<Value> Lifting::truth(size_t i) const {
+  auto it = has(i) ? scope_.values.find(node_.inputs[i]) : scope_.values.end();
+  const bool is = it != scope_.values.end() && isTruth(builder_.program(), it->second);
+  return is ? std::optional(it->second) : std::nullopt;
 }
 
 Value Lifting::centred(size_t i, size_t zeroPoint, size_t dimension) const {
@@ -317,7 +325,11 @@ Value Lifting::reshape(Value x, const Shape& to) const {
 }
 
 Value Lifting::constant(const Tensor<double>& tensor, Value like) const {
-  return builder_.constant(freshName(), Constant::rounded(builder_.element(like), tensor));
+  return constant(tensor, builder_.element(like));
+}
+
+Value Lifting::constant(const Tensor<double>& tensor, ElementType element) const {
+  return builder_.constant(freshName(), Constant::rounded(element, tensor));
 }
 
 }  // namespace pet

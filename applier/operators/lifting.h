@@ -44,6 +44,8 @@ class Lifting {
   bool has(size_t i) const { return i < node_.inputs.size() && !node_.inputs[i].empty(); }
   /// Refuses numbers that the model keeps with a zero point, but where the node moves or sums them.
   Value operand(size_t i) const;
+  /// An operand of truth values that the view computes; nullopt: another one.
+  std::optional<Value> truth(size_t i) const;
   /// A constant integer operand's values.
   std::vector<int64_t> integers(size_t i) const;
   /// A constant floating-point operand's values.
@@ -100,6 +102,7 @@ class Lifting {
   const Shape& inferredShape(size_t output) const;
   /// A constant that ONNX does not hold as such, in the element type of `like`.
   Value constant(const Tensor<double>& tensor, Value like) const;
+  Value constant(const Tensor<double>& tensor, ElementType element) const;
 
   [[noreturn]] static void refuse(std::string reason) { throw NotLifted{std::move(reason)}; }
 

@@ -76,24 +76,69 @@ std::vector<Value> readPow(const Lifting& l, const OnnxRow&) {
   return {l.add("Pow", {x}, {{"exponent", n}})};
 }
 
-/// To the type that the value has.
+/// To the type that the value has, or of a condition to the numbers 1 and 0.
 std::vector<Value> readCast(const Lifting& l, const OnnxRow&) {
+  const auto to = static_cast<ElementType>(l.integer("to", 0));
+  if (auto condition = l.truth(0); condition && to != ElementType::kBool && isMoved(to))
+    return {l.add("Where", {*condition, l.constant({{}, {1}}, to), l.constant({{}, {0}}, to)})};
   Value x = l.operand(0);
-  if (l.integer("to", 0) != static_cast<int64_t>(l.element(x))) Lifting::refuse("another element type");
+  if (to != l.element(x)) Lifting::refuse("another element type");
   return {x};
 }
 
-// The condition is a constant of bools, or never true.
+/// Truth values are of comparisons of floating point.
+Value greater(const Lifting& l, size_t a, size_t b) {
+  broadcastsByShape(l);
+  return l.add("Greater", {l.operand(a), l.operand(b)});
+}
+
+std::vector<Value> readGreater(const Lifting& l, const OnnxRow&) {
+  return {greater(l, 0, 1)};
+}
+
+std::vector<Value> readLess(const Lifting& l, const OnnxRow&) {
+  return {greater(l, 1, 0)};
+}
+
+std::vector<Value> readGreaterOrEqual(const Lifting& l, const OnnxRow&) {
+  return {l.add("Not", {greater(l, 1, 0)})};
+}
+
+std::vector<Value> readLessOrEqual(const Lifting& l, const OnnxRow&) {
+  return {l.add("Not", {greater(l, 0, 1)})};
+}
+
+std::vector<Value> readNot(const Lifting& l, const OnnxRow&) {
+  const auto condition = l.truth(0);
+  if (!condition) Lifting::refuse("operand 0 is no comparison of floating point");
+  return {l.add("Not", {*condition})};
+}
+
+void writeNot(const Emission& e, const OnnxRow&) {
+  if (!e.isTruth(0)) throw NotEmitted{"Not of numbers"};
+  e.last("Not", {e.operand(0)});
+}
+
+// The condition is a comparison, a constant of bools, or never true.
 std::vector<Value> readWhere(const Lifting& l, const OnnxRow&) {
   Value a = l.operand(1), b = l.operand(2);
   if (l.isNeverTrue(0) && l.shape(b) == l.inferredShape(0)) return {b};
+  if (auto condition = l.truth(0)) return {l.add("Where", {*condition, a, b})};
   auto values = l.integers(0);
   Tensor<double> condition(l.constantExtents(0), {values.begin(), values.end()});
   return {l.add("Where", {l.constant(condition, a), a, b})};
 }
 
 void writeWhere(const Emission& e, const OnnxRow&) {
-  std::string condition = e.step("Cast", {e.operand(0)}, {{"to", static_cast<int64_t>(ElementType::kBool)}});
+  auto isNumber = [&](size_t i, double number) {
+    return e.producer(i).is(ops::kConstant) && e.producer(i).number("value") == number;
+  };
+  if (e.isTruth(0) && isNumber(1, 1) && isNumber(2, 0) && e.shape(0) == e.outputShape()) {
+    e.last("Cast", {e.operand(0)}, {{"to", static_cast<int64_t>(e.element())}});
+    return;
+  }
+  std::string condition = e.operand(0);
+  if (!e.isTruth(0)) condition = e.step("Cast", {e.operand(0)}, {{"to", static_cast<int64_t>(ElementType::kBool)}});
   e.last("Where", {condition, e.operand(1), e.operand(2)});
 }
 
@@ -172,6 +217,11 @@ const OnnxRow kOnnxFunctionRows[] = {
     {.op = "Pow", .read = readPow, .write = writePow},
     {.op = "Exponential", .type = "Pow", .read = nullptr, .write = writeExponential},
     {.type = "Sum", .read = readSum, .write = nullptr},
+    {.op = "Greater", .read = readGreater},
+    {.type = "Less", .read = readLess, .write = nullptr},
+    {.type = "GreaterOrEqual", .read = readGreaterOrEqual, .write = nullptr},
+    {.type = "LessOrEqual", .read = readLessOrEqual, .write = nullptr},
+    {.op = "Not", .since = 1, .read = readNot, .write = writeNot},
     {.op = "Where", .read = readWhere, .write = writeWhere},
     {.op = "Square", .since = 7, .read = nullptr, .write = writeSquare},
     {.op = "CumSum", .since = 11, .read = readCumSum, .write = writeCumSum},

@@ -174,6 +174,13 @@ std::vector<std::string> OperandWriter::factors(const Node& product) {
 std::vector<std::string> OperandWriter::run(int i) {
   const Node& n = from_.view.program.nodes()[static_cast<size_t>(i)];
   const bool moves = movesValues(*n.op);
+  if (n.is(ops::kGreater) || n.is(ops::kArgMax) || (n.is(ops::kNot) && element({i, 0}) == ElementType::kBool)) {
+    sink_.setElement(element({i, 0}));
+    std::vector<std::string> names;
+    for (Value v : n.operands)
+      names.push_back(from_.nameOf(v));
+    return names;
+  }
   const Storage storage = moves ? storageOf({i, 0}) : Storage{element({i, 0})};
   sink_.setElement(storage.element, n.op->fills ? zeroPoint(storage) : ZeroPoint{});
   if (!moves && !isComputed(storage.element) && (n.is(ops::kMatMul) || n.is(ops::kConv))) return factors(n);

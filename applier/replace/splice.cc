@@ -5,6 +5,7 @@
 #include <queue>
 #include <set>
 
+#include "applier/view/element_types.h"
 #include "ir/ops/op.h"
 
 namespace pet {
@@ -44,6 +45,8 @@ bool isOfLayouts(const Program& p) {
 void Splicer::enterSite(int site) {
   const Rewrite& r = rewrites_[static_cast<size_t>(site)];
   ElementType element = view_.elements[static_cast<size_t>(r.site.anchor)];
+  const auto numbers = typesOfNumbers(
+      r.replacement, [&](Value v) { return builder_.element(at(r.site.operand(r.replacement.name(v)))); }, element);
   std::map<Value, Value> local;  // replacement -> new view
   for (Value v : r.replacement.inputs())
     local[v] = at(r.site.operand(r.replacement.name(v)));
@@ -60,7 +63,8 @@ void Splicer::enterSite(int site) {
     std::vector<std::string> names;
     for (const std::string& name : n.names)
       names.push_back(builder_.unique(r.label + "/" + name));
-    auto v = builder_.add(*n.op, std::move(operands), n.attributes, std::move(names), provenance, element);
+    auto v = builder_.add(*n.op, std::move(operands), n.attributes, std::move(names), provenance,
+                          numbers[static_cast<size_t>(i)]);
     assert(v && "an instantiated program fits");
     for (int o = 0; o < static_cast<int>(n.names.size()); ++o)
       local[Value{i, o}] = Value{v->node, o};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -60,6 +61,12 @@ std::optional<ElementType> sumType(const OpRow& op, std::span<const OperandType>
 
 }  // namespace
 
+bool isTruth(const Program& program, Value value) {
+  const Node& n = program.node(value);
+  if (n.is(ops::kNot) || (n.op->layout && n.operands.size() == 1)) return isTruth(program, n.operands[0]);
+  return n.is(ops::kGreater);
+}
+
 bool movesValues(const OpRow& op) {
   return op.layout || op.is(ops::kConstant) || op.is(ops::kIdentity) || op.is(ops::kWhere);
 }
@@ -73,9 +80,13 @@ Expected<ElementType> resultType(const OpRow& op,
                                  std::span<const OperandType> operands,
                                  ElementType without) {
   const ElementType first = operands.empty() ? without : operands[0].element;
+  if (op.is(ops::kWhere) && first == ElementType::kBool && operands[1].element != ElementType::kBool)
+    return resultType(op, attributes, operands.subspan(1), without);
   const bool same =
       std::all_of(operands.begin(), operands.end(), [&](const OperandType& o) { return o.element == first; });
-  if (isComputed(first) && same) return first;
+  if (op.is(ops::kNot) && first == ElementType::kBool) return first;
+  if (isComputed(first) && same)
+    return op.is(ops::kGreater) ? ElementType::kBool : op.is(ops::kArgMax) ? ElementType::kInt64 : first;
   const bool mixes = isComputed(first) || (movesValues(op) && !operands.empty() && !commonType(operands));
   if (mixes) return fail(ErrorKind::kUnsupported, "operands of different element types");
   const auto result = !movesValues(op) ? sumType(op, operands)
@@ -101,7 +112,7 @@ std::optional<Storage> storageOf(const Program& program,
   if (n.is(ops::kSub)) return Storage{elementOf(n.operands[0]), n.operands[1]};
   std::optional<Storage> common;
   for (Value o : n.operands) {
-    if (constant[static_cast<size_t>(o.node)]) continue;
+    if (constant[static_cast<size_t>(o.node)] || elementOf(o) == ElementType::kBool) continue;
     const auto storage = storageOf(program, elements, constant, o);
     if (!storage || (common && *common != *storage)) return std::nullopt;
     common = storage;
@@ -109,12 +120,40 @@ std::optional<Storage> storageOf(const Program& program,
   return common ? common : Storage{ElementType::kInt16};
 }
 
+std::vector<ElementType> typesOfNumbers(const Program& program,
+                                        const std::function<ElementType(Value)>& input,
+                                        ElementType result) {
+  const auto& nodes = program.nodes();
+  std::vector<ElementType> numbers(nodes.size(), result), known;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const Node& n = nodes[i];
+    ElementType of = ElementType::kUnknown;
+    if (n.is(ops::kInput)) of = input({static_cast<int>(i), 0});
+    for (Value v : n.operands) {
+      const ElementType operand = known[static_cast<size_t>(v.node)];
+      if (isComputed(operand)) of = operand;
+    }
+    for (Value v : n.operands) {
+      if (n.is(ops::kGreater) && program.node(v).operands.empty() && isComputed(of))
+        numbers[static_cast<size_t>(v.node)] = of;
+    }
+    known.push_back(of);
+  }
+  return numbers;
+}
+
 std::optional<std::string> whyNotOf(const Program& program,
                                     std::span<const OperandType> inputs,
                                     std::span<const ElementType> results) {
+  std::map<Value, ElementType> given;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    given.emplace(program.inputs()[i], inputs[i].element);
+  const auto numbers = typesOfNumbers(
+      program, [&](Value v) { return given.at(v); }, results[0]);
   std::vector<OperandType> types;
   size_t next = 0;
-  for (const Node& n : program.nodes()) {
+  for (size_t i = 0; i < program.nodes().size(); ++i) {
+    const Node& n = program.nodes()[i];
     if (n.is(ops::kInput)) {
       types.push_back(inputs[next++]);
       continue;
@@ -122,7 +161,7 @@ std::optional<std::string> whyNotOf(const Program& program,
     std::vector<OperandType> operands;
     for (Value v : n.operands)
       operands.push_back(types[static_cast<size_t>(v.node)]);
-    auto type = resultType(*n.op, n.attributes, operands, results[0]);
+    auto type = resultType(*n.op, n.attributes, operands, numbers[i]);
     if (!type) return type.error().what;
     types.push_back(
         {*type, std::all_of(operands.begin(), operands.end(), [](const OperandType& o) { return o.isConstant; })});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +16,9 @@ namespace pet {
 /// given. Integers are real numbers, so what is true of such operators over the reals is true of any type, exactly.
 bool movesValues(const OpRow& op);
 
+/// The view computes it by comparing numbers: it is of truth values, 1 or 0 in programs.
+bool isTruth(const Program& program, Value value);
+
 /// The types of integers that sums are made of: of 8 bits, and those less a zero point, which 16 bits hold.
 bool isNarrow(ElementType element);
 
@@ -28,6 +32,7 @@ struct OperandType {
 /// - sums of products of narrow ones (MatMul, Conv), and sums of those: int32;
 /// - 8-bit integers less a zero point of their type: int16;
 /// - what constants alone compute: int32.
+/// A comparison of numbers gives truth values, by which Where chooses, and ArgMax int64.
 /// `without`: the type of a node that has no operands. kUnsupported: another operator computes, or the type does not
 /// have a number of the node's.
 Expected<ElementType> resultType(const OpRow& op,
@@ -47,6 +52,11 @@ std::optional<Storage> storageOf(const Program& program,
                                  const std::vector<ElementType>& elements,
                                  const std::vector<bool>& constant,
                                  Value value);
+
+/// Per node the type of a number that has no operands: of what it is compared with, or of the results.
+std::vector<ElementType> typesOfNumbers(const Program& program,
+                                        const std::function<ElementType(Value)>& input,
+                                        ElementType result);
 
 /// Why a program cannot have inputs of these types, in the order of Program::inputs(), and results of those; nullopt if
 /// it can.

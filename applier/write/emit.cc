@@ -394,6 +394,7 @@ Expected<Graph> toGraph(const Program& program,
     builder.name(v, program.name(v));
     graph.outputs.push_back(program.name(v));
     declare(program.name(v), program.shape(v));
+    graph.types[program.name(v)].element = builder.element(v);
   }
   View view = std::move(builder).finish(program.outputs());
   return emit(graph, view, view);

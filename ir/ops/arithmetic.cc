@@ -10,6 +10,7 @@
 #include "ir/ops/error_rules.h"
 #include "ir/ops/families.h"
 #include "ir/ops/kernels.h"
+#include "ir/ops/operator_writer.h"
 
 namespace pet {
 namespace {
@@ -67,6 +68,13 @@ Expected<Value> lowerWhere(ProgramBuilder& b, const OpView&, std::span<const Val
   auto y = b.add("Select", {*no, operands[2]});
   if (!y) return y;
   return b.add("Add", {*x, *y});
+}
+
+/// 1 where a > b, else 0: where the positive part of a - b is not 0.
+Expected<Value> lowerGreater(ProgramBuilder& b, const OpView&, std::span<const Value> operands) {
+  OperatorWriter step(b);
+  const Value above = step("Relu", {step("Sub", {operands[0], operands[1]})});
+  return step.result(step("Not", {step("Not", {above})}));
 }
 
 // --- Constant: `value` everywhere. Eye: the identity matrix. Band: 1 where -lower <= column - row <= upper.
@@ -238,6 +246,18 @@ const OpRow kArithmeticRows[] = {
      .kernels = ringKernels<kernels::Where>(),
      .rounding = {.arithmetic = Arithmetic::kChoose, .elements = error_rules::choose},
      .onnx = {9}},
+    {.name = "Greater",  // 1 or 0
+     .minOperands = 2,
+     .maxOperands = 2,
+     .attributes = {},
+     .infer = inferBroadcast,
+     .lower = lowerGreater,
+     .kernels = orderedKernels<kernels::Greater>(),
+     .rounding = {.arithmetic = Arithmetic::kFunction,
+                  .largest = error_rules::atMostOne,
+                  .whole = error_rules::always,
+                  .elements = error_rules::greater},
+     .onnx = {7}},
     {.name = "Identity",
      .minOperands = 1,
      .maxOperands = 1,

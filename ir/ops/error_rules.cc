@@ -40,6 +40,16 @@ ElementError choose(const NodeExtents&, double) {
   };
 }
 
+/// Of numbers whose order is not certain it may be 0 or 1.
+ElementError greater(const NodeExtents&, double) {
+  return [](const Approximate* x) {
+    if (std::isnan(x[0].error) || std::isnan(x[1].error)) return kUndefined;
+    if (!isBounded(x[0]) || !isBounded(x[1])) return kUnknownError;
+    const double error = x[0].error + x[1].error;
+    return error == 0 || std::abs(x[0].value - x[1].value) > error ? 0.0 : 1.0;
+  };
+}
+
 /// x, or s·x where x < 0: as a function of x with a slope of at most max(1, |s|), as one of s with |x|.
 ElementError pRelu(const NodeExtents&, double unit) {
   return [=](const Approximate* x) {
@@ -122,6 +132,14 @@ int64_t countFrom(const Extents& extents, size_t from) {
 
 double one(const NodeExtents&) {
   return 1;
+}
+
+double atMostOne(const NodeExtents&, std::span<const double>) {
+  return 1;
+}
+
+bool always(const NodeExtents&) {
+  return true;
 }
 
 int64_t kernelTerms(const NodeExtents& n) {

@@ -14,6 +14,7 @@ ElementError multiply(const NodeExtents&, double unit);
 ElementError select(const NodeExtents&, double unit);
 ElementError divide(const NodeExtents&, double unit);
 ElementError choose(const NodeExtents&, double unit);  ///< Where
+ElementError greater(const NodeExtents&, double unit);
 ElementError pRelu(const NodeExtents&, double unit);
 ElementError larger(const NodeExtents&, double unit);       ///< Max
 ElementError power(const NodeExtents&, double unit);        ///< by the attribute `exponent`
@@ -31,6 +32,7 @@ std::vector<double> lrn(const NodeExtents&, std::span<const Approximates>, doubl
 std::vector<double> reduceL2(const NodeExtents&, std::span<const Approximates>, double unit);
 std::vector<double> dft(const NodeExtents&, std::span<const Approximates>, double unit);
 std::vector<double> stft(const NodeExtents&, std::span<const Approximates>, double unit);
+std::vector<double> argMax(const NodeExtents&, std::span<const Approximates>, double unit);
 std::vector<double> resize(const NodeExtents&, std::span<const Approximates>, double unit);
 
 // --- What rules of functions are made of ---
@@ -56,6 +58,8 @@ double roundingOf(double number, double unit);
 /// The product of the extents from dimension `from` on. Throws OverflowError.
 int64_t countFrom(const Extents& extents, size_t from = 0);
 double one(const NodeExtents&);
+double atMostOne(const NodeExtents&, std::span<const double>);  ///< Rounding::largest
+bool always(const NodeExtents&);
 int64_t kernelTerms(const NodeExtents& n);  ///< of `kernel_shape`
 double valueOffset(const NodeExtents& n);   ///< of `value`
 bool valueIsWhole(const NodeExtents& n);

@@ -241,6 +241,36 @@ std::vector<double> reduceL2(const NodeExtents& n, std::span<const Approximates>
   return result;
 }
 
+/// How far the computed index is from all that may be it: where the largest of what a value can be is not below the
+/// least that the chosen one can be.
+std::vector<double> argMax(const NodeExtents& n, std::span<const Approximates> in, double) {
+  const Approximates& x = in[0];
+  const auto axis = static_cast<size_t>(n.concrete.scalar("axis"));
+  const bool last = n.concrete.scalar("select_last_index") != 0;
+  const int64_t extent = x.extents[axis], stride = countFrom(x.extents, axis + 1);
+  std::vector<double> errors(x.data.size() / static_cast<size_t>(extent));
+  for (size_t i = 0; i < errors.size(); ++i) {
+    const auto at = static_cast<int64_t>(i);
+    const Approximate* row = x.data.data() + at / stride * extent * stride + at % stride;
+    int64_t most = 0;
+    double worst = 0;
+    for (int64_t k = 0; k < extent; ++k) {
+      const Approximate& here = row[k * stride];
+      const double largest = row[most * stride].value;
+      if (here.value > largest || (last && here.value == largest)) most = k;
+      if (!isBounded(here)) worst = std::isnan(worst) || std::isnan(here.error) ? kUndefined : kUnknownError;
+    }
+    for (int64_t k = 0; k < extent && worst < static_cast<double>(extent); ++k) {
+      const Approximate &here = row[k * stride], &chosen = row[most * stride];
+      const double error = here.error + chosen.error;
+      if (error > 0 && chosen.value - here.value <= error)
+        worst = std::max(worst, static_cast<double>(std::abs(k - most)));
+    }
+    errors[i] = worst;
+  }
+  return errors;
+}
+
 /// Of a frame's spectrum every number has the same bound: the sum of the products, and of their errors, in magnitude.
 std::vector<double> stft(const NodeExtents& n, std::span<const Approximates> in, double unit) {
   const Approximates &x = in[0], &w = in[1];

@@ -40,6 +40,7 @@ PET_KERNEL(Div);
 PET_KERNEL(Neg);
 PET_KERNEL(Select);
 PET_KERNEL(Where);
+PET_KERNEL(Greater);
 PET_KERNEL(Identity);
 PET_KERNEL(Constant);
 PET_KERNEL(Eye);
@@ -60,6 +61,7 @@ PET_KERNEL(GlobalAveragePool);
 PET_KERNEL(ReduceSum);
 PET_KERNEL(ReduceMean);
 PET_KERNEL(ReduceMax);
+PET_KERNEL(ArgMax);
 PET_KERNEL(ReduceL2);
 
 PET_KERNEL(BatchNormalization);

@@ -14,6 +14,7 @@ namespace ops {
 
 inline constexpr OpName kAbs{"Abs"};
 inline constexpr OpName kAdd{"Add"};
+inline constexpr OpName kArgMax{"ArgMax"};
 inline constexpr OpName kAveragePool{"AveragePool"};
 inline constexpr OpName kBand{"Band"};
 inline constexpr OpName kBatchNormalization{"BatchNormalization"};
@@ -38,6 +39,7 @@ inline constexpr OpName kGather{"Gather"};
 inline constexpr OpName kGemm{"Gemm"};
 inline constexpr OpName kGlobalAveragePool{"GlobalAveragePool"};
 inline constexpr OpName kGlobalMaxPool{"GlobalMaxPool"};
+inline constexpr OpName kGreater{"Greater"};
 inline constexpr OpName kIdentity{"Identity"};
 inline constexpr OpName kIndexMap{"IndexMap"};
 inline constexpr OpName kInput{"Input"};

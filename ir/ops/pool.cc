@@ -237,6 +237,46 @@ std::vector<Constraint> reductionObligations(const OpView& v) {
   return requireReduced(v, *reducedAxes(v));
 }
 
+Expected<std::vector<Shape>> inferArgMax(const OpView& v) {
+  auto axis = axisOf(v.scalar("axis"), v.operands[0].size(), "ArgMax");
+  if (!axis) return tl::unexpected(axis.error());
+  Shape out = v.operands[0];
+  out[*axis] = 1;
+  if (v.scalar("keepdims") == Expr(0)) out.erase(out.begin() + static_cast<std::ptrdiff_t>(*axis));
+  return std::vector<Shape>{out};
+}
+
+size_t axisOfArgMax(const OpView& v) {
+  return *axisOf(v.scalar("axis"), v.operands[0].size(), "ArgMax");
+}
+
+std::vector<Constraint> argMaxObligations(const OpView& v) {
+  std::vector<Constraint> result;
+  requireSomething(v.operands[0][axisOfArgMax(v)], result);
+  return result;
+}
+
+/// Of two values: 1 where the second is the one.
+Expected<Value> lowerArgMax(ProgramBuilder& b, const OpView& v, std::span<const Value> operands) {
+  if (v.operands[0][axisOfArgMax(v)] != Dim(2))
+    return fail(ErrorKind::kUnsupported, "ArgMax along an axis that has not the extent 2");
+  OperatorWriter step(b);
+  const std::vector<Expr> axes{v.scalar("axis")};
+  auto at = [&](int64_t i) {
+    return step("Slice", {operands[0]},
+                {{"axes", axes}, {"starts", std::vector<Expr>{i}}, {"ends", std::vector<Expr>{i + 1}}});
+  };
+  const Value first = at(0), second = at(1);
+  const bool last = v.scalar("select_last_index") != Expr(0);
+  Value is = last ? step("Not", {step("Greater", {first, second})}) : step("Greater", {second, first});
+  if (v.scalar("keepdims") == Expr(0)) is = step("Squeeze", {is}, {{"axes", axes}});
+  return step.result(is);
+}
+
+double largestIndex(const NodeExtents& n, std::span<const double>) {
+  return static_cast<double>(n.operands[0][static_cast<size_t>(n.concrete.scalar("axis"))] - 1);
+}
+
 Expected<std::vector<AccessPiece>> accessReduceSum(const OpView& v, int, const Index& at, NameSource& names) {
   return std::vector{sumOver(v.operands[0], *reducedAxes(v), v.scalar("keepdims") != Expr(0), at, names)};
 }
@@ -417,6 +457,25 @@ const OpRow kPoolRows[] = {
      .work = Work::kWholeInput,
      .rounding = {.arithmetic = Arithmetic::kMean, .terms = reducedTerms, .divisor = reducedTerms},
      .onnx = {1, reductionSince(18)}},
+    // The first position of the largest, or the last one.
+    {.name = "ArgMax",
+     .minOperands = 1,
+     .maxOperands = 1,
+     .attributes = {{"axis", AttributeKind::kScalar, ""},
+                    {"keepdims", AttributeKind::kScalar, "1"},
+                    {"select_last_index", AttributeKind::kScalar, "0"}},
+     .infer = inferArgMax,
+     .obligations = argMaxObligations,
+     .lower = lowerArgMax,
+     .kernels = orderedKernels<kernels::ArgMax>(),
+     .work = Work::kWholeInput,
+     .rounding = {.arithmetic = Arithmetic::kFunction,
+                  .largest = largestIndex,
+                  .whole = error_rules::always,
+                  .tensor = error_rules::argMax},
+     .onnx = {1,
+              {{A::axis("axis", 0), A::integer("keepdims", 1),
+                A::integer("select_last_index", 0).since(12, "ArgMax that takes the last index").sparse()}}}},
     {.name = "ReduceMax",
      .minOperands = 1,
      .maxOperands = 1,

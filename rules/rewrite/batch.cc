@@ -209,12 +209,12 @@ std::optional<Attributes> BatchChange::shiftedEquation(const Node& node) const {
 }
 
 std::optional<Attributes> BatchChange::attributesOf(const Node& node) const {
-  static constexpr OpName kPositionwise[] = {ops::kAdd,   {"Sub"},     ops::kMul,         ops::kDiv,
-                                             ops::kPRelu, ops::kWhere, ops::kExponential, {"Max"}};
+  static constexpr OpName kPositionwise[] = {ops::kAdd,   {"Sub"},           ops::kMul, ops::kDiv,    ops::kPRelu,
+                                             ops::kWhere, ops::kExponential, {"Max"},   ops::kGreater};
   static constexpr OpName kReductions[] = {{"ReduceL2"}, ops::kReduceMax, ops::kReduceMean, ops::kReduceSum};
   static constexpr OpName kAlongAxis[] = {ops::kSoftmax,          ops::kLogSoftmax, ops::kLayerNormalization,
                                           ops::kRMSNormalization, ops::kConcat,     ops::kSplit,
-                                          ops::kCumSum,           ops::kDFT};
+                                          ops::kCumSum,           ops::kDFT,        ops::kArgMax};
   auto isOneOf = [&](std::span<const OpName> names) {
     return std::any_of(names.begin(), names.end(), [&](OpName name) { return node.is(name); });
   };

@@ -37,6 +37,29 @@ void addHalved(const std::string& gate,
     into.push_back({gate + std::string(product), whole, numbers});
 }
 
+/// By a comparison with 0: x where it is positive, or not negative, and else something else. At 0 both are the same.
+void addChoices(std::vector<Idiom>& into) {
+  const std::string start = "x: [M, K]\nzero: const []\n";
+  struct Comparison {
+    std::string condition, choice;
+  };
+  for (const Comparison& by : {Comparison{"c = Greater(x, zero)\n", "y = Where(c, x, other)"},
+                               Comparison{"c = Greater(zero, x)\n", "y = Where(c, other, x)"}}) {
+    into.push_back({start + "other: const []\n" + by.condition + by.choice,
+                    "x: [M, K]\ny = Relu(x)",
+                    {{"zero", 0}, {"other", 0}}});
+    into.push_back({start + "alpha: const []\nother = Mul(x, alpha)\n" + by.condition + by.choice,
+                    "x: [M, K]\ny = LeakyRelu(x)",
+                    {{"zero", 0}},
+                    "alpha"});
+    into.push_back({start + "other = Neg(x)\n" + by.condition + by.choice, "x: [M, K]\ny = Abs(x)", {{"zero", 0}}});
+  }
+  into.push_back(
+      {start + "one: const []\nother: const []\nc = Greater(x, zero)\nt = Where(c, one, other)\ny = Mul(x, t)",
+       "x: [M, K]\ny = Relu(x)",
+       {{"zero", 0}, {"one", 1}, {"other", 0}}});
+}
+
 std::vector<Idiom> makeIdioms() {
   const std::string inputs = "x: [M, K]\ns: const [K]\nepsilon: const []\n", bias = "a: const [K]\n";
   const std::string deviation =
@@ -78,6 +101,7 @@ std::vector<Idiom> makeIdioms() {
       {clipped + "y = Mul(c, sixth)", "x: [M, K]\ny = HardSigmoid(x) alpha=0.16666667 beta=0.5", threeAndSixth});
   idioms.push_back({"x: [M, K]\ng = HardSigmoid(x) alpha=0.16666667 beta=0.5\ny = Mul(x, g)", kHardSwish});
   idioms.push_back({clipped + "t = Mul(x, c)\ny = Mul(t, sixth)", kHardSwish, threeAndSixth});
+  addChoices(idioms);
   return idioms;
 }
 

@@ -329,6 +329,9 @@ std::optional<Value> prelu(const Application& a) {
 
 std::optional<Value> where(const Application& a) {
   auto isConstant = [&](size_t i) { return a.builder.isConstant(a.operands[i]); };
+  const Node& condition = a.builder.program().node(a.operands[0]);
+  if (condition.is(ops::kNot) && !isConstant(0))
+    return a.add(ops::kWhere, {condition.operands[0], a.operands[2], a.operands[1]});
   if (!isConstant(0) || !isConstant(1) || isConstant(2)) return std::nullopt;
   return a.add(ops::kWhere, {a.add(ops::kNot, {a.operands[0]}), a.operands[2], a.operands[1]});
 }
@@ -482,6 +485,7 @@ struct Entry {
 
 constexpr Entry kSteps[] = {
     {ops::kAdd, sum},
+    {ops::kArgMax, reduction},
     {ops::kAveragePool, averagePool},
     {ops::kBatchNormalization, batchNormalization},
     {ops::kClip, clip},

@@ -58,7 +58,8 @@ class NormalFormBuilder {
 /// - a Conv has stride 1 along an axis along which its kernel covers the padded operand; taps that are further apart
 ///   than the operand is long, so that one of them sees it, are 1024 apart;
 /// - an AveragePool without pads counts them; zeros that a Pad puts around its operand are pads;
-/// - Where that chooses a constant where its condition holds: where the opposite holds not.
+/// - Where that chooses a constant where its condition, a constant, holds: where the opposite holds not; and where a
+///   condition that is computed does not hold: what it chooses where that holds, and else, exchanged.
 Value addNormalForm(NormalFormBuilder& builder, const OpRow& op, std::vector<Value> operands, Attributes attributes);
 /// `x` with other extents and its elements in the same order; nullopt where no Layout does it.
 std::optional<Value> regrouped(NormalFormBuilder& builder, Value x, const Shape& to);

@@ -367,6 +367,7 @@ constexpr Row kRows[] = {
     {"PRelu", demandElementwise},
     {"Max", demandElementwise},
     {"Where", demandElementwise},
+    {"Greater", demandElementwise},
     {"Conv", demandConv},
     {"ConvTranspose", demandConvTranspose},
     {"MaxPool", demandImages},

@@ -58,6 +58,34 @@ class SingleOperations {
   }
 };
 
+/// How far a value is known: as it is; its sign; or it is rounded.
+enum class Known { kItself, kSign, kRounded };
+
+/// Whether Not is taken of no value that rounding may make 0, or not 0: of what is given, moved and chosen, and of
+/// differences of such values, of which the sign is exact.
+bool conditionsAreExact(const Program& program) {
+  const std::vector<bool> constant = constantNodes(program);
+  std::vector<Known> known;
+  for (size_t i = 0; i < program.nodes().size(); ++i) {
+    const Node& n = program.nodes()[i];
+    Known of = Known::kItself;
+    for (Value v : n.operands)
+      of = std::max(of, known[static_cast<size_t>(v.node)]);
+    const Arithmetic by = n.op->rounding.arithmetic;
+    const bool isDifference = n.is(ops::kAdd) || n.is(ops::kSub);
+    const bool chooses = by == Arithmetic::kMove || by == Arithmetic::kSelect || n.op->meaning == Meaning::kMaximum;
+    if (n.is(ops::kNot) && of == Known::kRounded) return false;
+    if (n.is(ops::kInput) || n.is(ops::kNot) || constant[i]) {
+      known.push_back(Known::kItself);
+    } else if (chooses) {
+      known.push_back(of);
+    } else {
+      known.push_back(isDifference && of == Known::kItself ? Known::kSign : Known::kRounded);
+    }
+  }
+  return true;
+}
+
 Numerics derived(const poly::Context& context,
                  const Program& pattern,
                  const Program& replacement,
@@ -77,6 +105,7 @@ Numerics derived(const poly::Context& context,
   // Softmax stands for a sum of exponentials, but subtracts the largest first: it does not overflow.
   auto isExponential = [](const Node& n) { return n.op->facts.exponential || n.is(ops::kExponential); };
   bool exposes = anyNode(replacement, isExponential) && !anyNode(pattern, isExponential);
+  if (!conditionsAreExact(*from) || !conditionsAreExact(*to)) return result;
   auto growth = growthOf(*to), onTheWay = intermediateGrowth(context, *from, *to);
   if (exposes || !growth || !onTheWay) return result;
   result.kappa = std::max(*growth, *onTheWay);
@@ -95,9 +124,12 @@ Unfold unfoldedBy(const Rule& rule) {
 }
 
 /// What is unfolded stands for definitions, and no laws take anything apart; in those of this program nothing cancels.
-/// What an operator computes is rounded no more often than the one term of its definition.
+/// What an operator computes is rounded no more often than the one term of its definition. A Relu by a condition is
+/// that term.
 bool unfoldsWithoutCancelling(const Program& program, const Unfold& unfold) {
-  auto neverCancels = [](const std::string& name) { return findOp(name) && findOp(name)->neverCancels; };
+  auto neverCancels = [](const std::string& name) {
+    return name == kPositive || name == kNegative || (findOp(name) && findOp(name)->neverCancels);
+  };
   return std::all_of(unfold.begin(), unfold.end(), neverCancels) && !anyNode(program, [&](const Node& n) {
            return unfold.contains(n.op->name) && !n.op->neverCancels({n.attributes, {}, n.shapes});
          });

@@ -144,8 +144,17 @@ Unfold unfoldedIn(const Output& output) {
   return all;
 }
 
+/// It compares what it computes: Greater.
+bool compares(const Program& program) {
+  auto primitive = lower(program);
+  return primitive && std::any_of(primitive->nodes().begin(), primitive->nodes().end(), [&](const Node& n) {
+           return n.is(ops::kNot) && primitive->node(n.operands[0]).is(ops::kRelu);
+         });
+}
+
 /// What to unfold, in turn: what has a definition and occurs in one of the programs only; besides, what a law takes
-/// apart; everything, each only where there is more to unfold than before; and multiples alone.
+/// apart; everything, each only where there is more to unfold than before; multiples alone; and where something is
+/// compared, the first with Relus by conditions.
 std::vector<Unfold> unfoldings(const Program& pattern, const Program& candidate) {
   auto a = unfoldable(pattern), b = unfoldable(candidate);
   std::vector<Unfold> result{{}};
@@ -165,6 +174,11 @@ std::vector<Unfold> unfoldings(const Program& pattern, const Program& candidate)
   }
   result.erase(result.begin());
   result.push_back({std::string(kMultiples)});
+  if (!compares(pattern) && !compares(candidate)) return result;
+  for (std::string_view sign : {kPositive, kNegative}) {
+    result.push_back(one);
+    result.back().emplace(sign);
+  }
   return result;
 }
 

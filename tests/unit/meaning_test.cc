@@ -107,6 +107,9 @@ const std::string_view kPrograms[] = {
     "x: [H, 2]  c = Constant() value=-3 shape=[H, 2]  d = Constant() value=0.375  y = Mul(x, c)  z = Add(y, d)",
     "x: [N, W]  z: [N, W]  y = Div(x, z)",
     "x: [N, W]  c: [N, W]  y = Where(c, x, x)",
+    "x: [N, W]  z: [W]  c = Greater(x, z)  y = Where(c, x, z)",
+    "x: [N, 2, W]  y = ArgMax(x) axis=1",
+    "x: [N, 2, W]  y = ArgMax(x) axis=1 keepdims=0 select_last_index=1",
     "x: [N, W]  a = Square(x)  y = Reciprocal(a)",
     "x: [N, W]  b = Band() shape=[N, W] lower=1 upper=N  y = Select(b, x)",
     // Tables

@@ -276,6 +276,8 @@ TEST(OpsAccess, SymbolicAndConcrete) {
 const Case kComposites[] = {
     {"x: [N, W]  z: [W]  y = Div(x, z)", {{{"N", 2}, {"W", 3}}}},
     {"c: [N, W]  x: [W]  z: [N, 1]  y = Where(c, x, z)", {{{"N", 4}, {"W", 5}}}},
+    {"x: [N, W]  z: [N, 1]  y = Greater(x, z)", {{{"N", 4}, {"W", 5}}}},
+    {"x: [N, 2, W]  y = ArgMax(x) axis=1\nz = ArgMax(x) axis=1 keepdims=0 select_last_index=1", {{{"N", 4}, {"W", 5}}}},
     {"x: [N, W, H]  y = Softmax(x) axis=1\nz = Softmax(x) axis=2", {{{"N", 2}, {"W", 3}, {"H", 2}}}},
     {"x: [N, (A B)]  y = Softmax(x) axis=1", {{{"N", 2}, {"A", 3}, {"B", 2}}}},
     {"x: [N, W]  z: [W]  b = Exp(z)\ny = Exponential(x, b)", {{{"N", 2}, {"W", 3}}}},

@@ -78,6 +78,7 @@ const Case kCases[] = {
     {"c: [2, 1]  a: [2]  y = Select(c, a)", {{0, 1}, {1, 2}}, {{0, 0, 1, 2}}},
     {"c: [2]  a: [2]  y = Select(c, a)", {{0, 1}, {-kInf, -kInf}}, {{0, -kInf}}},
     {"c: [2, 1]  a: [2]  b: []  y = Where(c, a, b)", {{0, 7}, {1, 2}, {9}}, {{9, 9, 1, 2}}},
+    {"a: [3]  b: [2, 1]  y = Greater(a, b)", {{-1, 0, 2}, {0, -1}}, {{0, 0, 1, 0, 1, 1}}},
     {"y = Constant() value=3 shape=[2]", {}, {{3, 3}}},
     {"y = Eye() extent=2", {}, {{1, 0, 0, 1}}},
     {"y = Band() shape=[3, 4] lower=1 upper=0", {}, {{1, 0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 0}}},
@@ -137,6 +138,8 @@ const Case kCases[] = {
     {"x: [2, 3]  y = ReduceSum(x) axes=[0]", {{1, 2, 3, 4, 5, 6}}, {{5, 7, 9}}},
     {"x: [2, 3]  y = ReduceSum(x) keepdims=0", {{1, 2, 3, 4, 5, 6}}, {{21}}},
     {"x: [2, 3]  y = ReduceMean(x) axes=[1] keepdims=0", {{1, 2, 3, 4, 5, 6}}, {{2, 5}}},
+    {"x: [3, 2]  y = ArgMax(x) axis=0", {{1, 7, 5, 9, 5, 2}}, {{1, 1}}},
+    {"x: [3, 2]  y = ArgMax(x) axis=0 keepdims=0 select_last_index=1", {{1, 7, 5, 9, 5, 2}}, {{2, 1}}},
     {"x: [2, 3]  y = ReduceMax(x) axes=[1]", {{1, 2, 3, -4, -5, -6}}, {{3, -4}}},
     // Normalisation
     {"x: [1, 2, 1]  s: [2]  b: [2]  m: [2]  v: [2]  y = BatchNormalization(x, s, b, m, v) epsilon=0",

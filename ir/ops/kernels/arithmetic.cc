@@ -53,6 +53,11 @@ Expected<std::vector<Tensor<T>>> Where::run(const ConcreteNode& node, std::span<
 }
 
 template <class T>
+Expected<std::vector<Tensor<T>>> Greater::run(const ConcreteNode& node, std::span<const Tensor<T>* const> in) {
+  return zipped(node, in, [](T a, T b) { return a > b ? T(1) : T(0); });
+}
+
+template <class T>
 Expected<std::vector<Tensor<T>>> Select::run(const ConcreteNode& node, std::span<const Tensor<T>* const> in) {
   Broadcast<T> condition(*in[0], node.outputs[0]), value(*in[1], node.outputs[0]);
   Tensor<T> y(node.outputs[0]);
@@ -120,6 +125,7 @@ PET_INSTANTIATE_FIELD(Div);
 PET_INSTANTIATE_RING(Neg);
 PET_INSTANTIATE_RING(Select);
 PET_INSTANTIATE_RING(Where);
+PET_INSTANTIATE_ORDERED(Greater);
 PET_INSTANTIATE_RING(Identity);
 PET_INSTANTIATE_RING(Constant);
 PET_INSTANTIATE_RING(Eye);

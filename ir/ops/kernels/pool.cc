@@ -165,6 +165,25 @@ Expected<std::vector<Tensor<T>>> ReduceMax::run(const ConcreteNode& node, std::s
 }
 
 template <class T>
+Expected<std::vector<Tensor<T>>> ArgMax::run(const ConcreteNode& node, std::span<const Tensor<T>* const> in) {
+  const Tensor<T>& x = *in[0];
+  const auto axis = static_cast<size_t>(node.scalar("axis"));
+  const bool last = node.scalar("select_last_index") != 0;
+  const int64_t extent = x.extents[axis], stride = rowMajorStrides(x.extents)[axis];
+  Tensor<T> y(node.outputs[0]);
+  for (int64_t i = 0; i < y.size(); ++i) {
+    const T* row = x.data.data() + i / stride * extent * stride + i % stride;
+    int64_t most = 0;
+    for (int64_t k = 1; k < extent; ++k) {
+      const T &here = row[k * stride], &largest = row[most * stride];
+      if (here > largest || (last && here == largest)) most = k;
+    }
+    y.data[static_cast<size_t>(i)] = static_cast<T>(most);
+  }
+  return std::vector{std::move(y)};
+}
+
+template <class T>
 Expected<std::vector<Tensor<T>>> ReduceL2::run(const ConcreteNode& node, std::span<const Tensor<T>* const> in) {
   Tensor<T> squares = *in[0];
   for (T& value : squares.data)
@@ -182,6 +201,7 @@ PET_INSTANTIATE_ORDERED(GlobalMaxPool);
 PET_INSTANTIATE_RING(ReduceSum);
 PET_INSTANTIATE_FIELD(ReduceMean);
 PET_INSTANTIATE_ORDERED(ReduceMax);
+PET_INSTANTIATE_ORDERED(ArgMax);
 PET_INSTANTIATE_FLOAT(ReduceL2);
 
 }  // namespace pet::kernels

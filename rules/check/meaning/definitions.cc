@@ -153,9 +153,13 @@ bool Definitions::hasOneTermAtATime(const Node& node) {
   return (low == 0 && std::isinf(high)) || (high == 0 && std::isinf(low));
 }
 
+bool isSign(std::string_view unfolded) {
+  return unfolded == "positive" || unfolded == "negative";
+}
+
 bool canBeUnfolded(std::string_view op) {
   const Function* f = functionOf(op);
-  return op == "multiples" || Definitions::has(op) || (f && f->law != Law::kNone);
+  return op == "multiples" || isSign(op) || Definitions::has(op) || (f && f->law != Law::kNone);
 }
 
 }  // namespace pet::check

@@ -95,6 +95,7 @@ void ofReduction(const Call& call, Demands& must) {
     for (size_t i = 0; i < count; ++i)
       over.insert(call.integer("axes", i));
   }
+  if (op == "ArgMax") over.insert(call.integer("axis"));
   if (op == "LRN") {
     over.insert(1);
     must.atMost(1, call.node.scalar("size"));

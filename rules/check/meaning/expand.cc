@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "rules/check/meaning/function.h"
+#include "rules/check/meaning/relation.h"
 
 namespace pet::check {
 namespace {
@@ -19,16 +20,49 @@ class Expansion {
 
   bool wroteDefinitions = false;
 
+  /// A positive part is its argument times whether that is > 0; of the negative of z, whether z is not. By `negative`,
+  /// by what is < 0. A Not reads it as it is.
+  Program gated(bool negative) {
+    std::map<int, Value> arguments;
+    for (int n = 0; n < static_cast<int>(program_.nodes().size()); ++n) {
+      const Node& node = program_.nodes()[static_cast<size_t>(n)];
+      const std::string_view op = opOf(node);
+      auto part = node.operands.empty() ? arguments.end() : arguments.find(node.operands[0].node);
+      if (op == "Relu") {
+        const Value z = now_.at(node.operands[0]);
+        arguments.emplace(n, z);
+        now_[{n, 0}] = make("Mul", {z, whetherPositive(z, negative)});
+      } else if (op == "Not" && part != arguments.end()) {
+        now_[{n, 0}] = make("Not", {make("Relu", {part->second})});
+      } else {
+        copy(node, n, false);
+      }
+    }
+    return finished();
+  }
+
   Program run() {
     for (size_t n = 0; n < program_.nodes().size(); ++n)
       copy(program_.nodes()[n], static_cast<int>(n));
+    return finished();
+  }
+
+ private:
+  Program finished() {
     std::vector<Value> outputs;
     for (Value v : program_.outputs())
       outputs.push_back(now_.at(v));
     return std::move(builder_).finish(outputs);
   }
 
- private:
+  /// Whether z > 0, of z where it is a negative by what it is the negative of: not whether that is > 0, or is < 0.
+  Value whetherPositive(Value z, bool negative) {
+    const Node of = builder_.peek().node(z);
+    if ((opOf(of) == "Neg") == negative) return make("Not", {make("Not", {make("Relu", {z})})});
+    const Value opposite = negative ? make("Neg", {z}) : of.operands[0];
+    return make("Not", {make("Relu", {opposite})});
+  }
+
   const Program& program_;
   const Unfolded* unfolded_;
   ProgramBuilder builder_;
@@ -40,12 +74,13 @@ class Expansion {
     return *made;
   }
 
-  void copy(const Node& node, int number) {
+  void copy(const Node& node, int number, bool replaces = true) {
     std::vector<Value> x;
     for (Value v : node.operands)
       x.push_back(now_.at(v));
-    if (auto composed = unfolded_ ? define(node, x) : compose(node, x)) {
-      now_[{number, 0}] = *composed;
+    auto other = !replaces ? std::nullopt : unfolded_ ? define(node, x) : compose(node, x);
+    if (other) {
+      now_[{number, 0}] = *other;
       return;
     }
     Value first;
@@ -88,6 +123,8 @@ class Expansion {
       Value otherwise = make("Not", {x[0]}), holds = make("Not", {otherwise});
       return make("Add", {make("Select", {holds, x[1]}), make("Select", {otherwise, x[2]})});
     }
+    if (op == "Greater") return greater(x[0], x[1]);
+    if (op == "ArgMax") return whichOfTwo(node, x[0]);
     if (op == "Softmax") {
       Value e = make("Exp", {x[0]});
       return make("Mul", {e, inverse(reduce("ReduceSum", e, {node.scalar("axis")}))});
@@ -121,6 +158,20 @@ class Expansion {
     return std::nullopt;
   }
 
+  Value greater(Value a, Value b) { return make("Not", {make("Not", {make("Relu", {make("Sub", {a, b})})})}); }
+  /// Of two numbers along the axis 0 or 1, the number of the larger one: of equal ones the first or the last.
+  Value whichOfTwo(const Node& node, Value x) {
+    const std::vector<Expr> axis{node.scalar("axis")};
+    if (program_.shape(node.operands[0])[static_cast<size_t>(Call::number(axis[0]))] != Dim(2))
+      throw Opaque("ArgMax along an axis that has not the extent 2");
+    auto part = [&](int64_t i) {
+      return make("Slice", {x}, {{"axes", axis}, {"starts", std::vector<Expr>{i}}, {"ends", std::vector<Expr>{i + 1}}});
+    };
+    const Value front = part(0), back = part(1);
+    const bool ofEqual = node.scalar("select_last_index") != Expr(0);
+    const Value number = ofEqual ? make("Not", {greater(front, back)}) : greater(back, front);
+    return node.scalar("keepdims") == Expr(0) ? make("Squeeze", {number}, {{"axes", axis}}) : number;
+  }
   Value inverse(Value x) { return make("Reciprocal", {x}); }
   Value reduce(std::string_view op, Value x, std::vector<Expr> axes) {
     return make(op, {x}, {{"axes", std::move(axes)}, {"keepdims", Expr(1)}});
@@ -194,6 +245,10 @@ Expected<Program> expanded(const Program& program, const Unfolded& unfolded) {
       Expansion once(result, &unfolded);
       result = once.run();
       hasDefinitions = once.wroteDefinitions;
+    }
+    for (std::string_view sign : {"positive", "negative"}) {
+      if (std::find(unfolded.begin(), unfolded.end(), sign) != unfolded.end())
+        result = Expansion(result).gated(sign == "negative");
     }
     return result;
   } catch (const Opaque& e) {

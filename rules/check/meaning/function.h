@@ -38,6 +38,9 @@ const Function* functionOf(std::string_view op);
 /// "LeakyRelu 0.01": equal keys are equal functions.
 std::string keyOf(const Function& f, const Node& node);
 
+/// "positive", "negative": Relus by conditions (docs/rule-language.md, Unfolding).
+bool isSign(std::string_view unfolded);
+
 /// The program without composite operators (Softmax is Exp, ReduceSum, Reciprocal and Mul).
 Expected<Program> expanded(const Program& program, const Unfolded& unfolded = {});
 

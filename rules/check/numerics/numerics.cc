@@ -53,6 +53,34 @@ bool operatesOnPairsAtMost(const Program& program) {
   return true;
 }
 
+/// No value is compared with 0 whose being 0 may be an accident of rounding. That of inputs and numbers, of what is
+/// moved or chosen of them, and of differences of such values is none: a difference rounds to 0 only where it is 0.
+bool comparesGivenValues(const Program& program) {
+  enum Depth { kGiven, kDifference, kComputed };
+  std::vector<Depth> depths;
+  std::vector<bool> fromWeights;
+  for (int n = 0; n < static_cast<int>(program.nodes().size()); ++n) {
+    const Node& node = program.nodes()[static_cast<size_t>(n)];
+    const std::string_view op = opOf(node);
+    Depth deepest = kGiven;
+    bool isWeight = op != "Input" || isConstant(program, {n, 0});
+    for (Value v : node.operands) {
+      deepest = std::max(deepest, depths[static_cast<size_t>(v.node)]);
+      isWeight = isWeight && fromWeights[static_cast<size_t>(v.node)];
+    }
+    if (op == "Not" && deepest == kComputed) return false;
+    const bool takesOne =
+        onlyMoves(op) || isMaximum(op) || op == "Identity" || op == "Neg" || op == "Relu" || op == "Abs" || op == "Max";
+    if (op == "Input" || op == "Not" || isWeight)
+      deepest = kGiven;
+    else if (!takesOne)
+      deepest = (op == "Sub" || op == "Add") && deepest == kGiven ? kDifference : kComputed;
+    depths.push_back(deepest);
+    fromWeights.push_back(isWeight);
+  }
+  return true;
+}
+
 /// The program with a weight for each of the numbers that stand for others, in the place of the constants that are one:
 /// weights may be anything.
 Program withWeights(const Program& program, const std::vector<double>& numbers) {
@@ -103,6 +131,7 @@ Numerics derived(const Program& pattern,
   // A Softmax is computed with its largest operand subtracted; exponentials by themselves overflow.
   auto overflows = [](const Program& p) { return reads(p, "Exp") || reads(p, "Exponential"); };
   if (overflows(replacement) && !overflows(pattern)) return result;
+  if (!comparesGivenValues(*from) || !comparesGivenValues(*to)) return result;
   auto cancels = amplification(*to);
   auto onTheWay = valuesOnTheWay(*from, *to);
   if (!cancels || !onTheWay) return result;
@@ -128,7 +157,8 @@ Unfolded takenApart(const Rule& rule) {
 /// there at once. Nullopt: they may cancel.
 std::optional<Program> byDefinitions(const Program& program, const Unfolded& apart) {
   auto simple = expanded(program);
-  if (!simple || !std::all_of(apart.begin(), apart.end(), Definitions::has)) return std::nullopt;
+  auto isDefined = [](std::string_view op) { return Definitions::has(op) || isSign(op); };
+  if (!simple || !std::all_of(apart.begin(), apart.end(), isDefined)) return std::nullopt;
   for (const Node& node : simple->nodes()) {
     const bool isApart = std::find(apart.begin(), apart.end(), opOf(node)) != apart.end();
     if (isApart && !Definitions::hasOneTermAtATime(node)) return std::nullopt;

@@ -4,6 +4,7 @@
 
 #include "ir/ops/einsum.h"
 #include "ir/ops/op.h"
+#include "ir/ops/operator_writer.h"
 #include "rules/rewrite/normal_form.h"
 #include "synth/analysis/in_pieces.h"
 #include "synth/propose/program_writer.h"
@@ -59,6 +60,29 @@ std::optional<Program> leaky(const Program& p) {
   return y ? std::optional(std::move(builder).finish({*y}).withoutDeadNodes()) : std::nullopt;
 }
 
+/// Of two values along an axis, the number of the larger one: 1 where the second is, by one comparison.
+std::optional<Program> whichOfTwo(const Program& p) {
+  const Node& node = p.node(p.outputs()[0]);
+  if (!node.is(ops::kArgMax)) return std::nullopt;
+  const Value x = node.operands[0];
+  const auto axis = node.scalar("axis").asConstant();
+  const bool ofEqual = node.scalar("select_last_index") != Expr(0), keeps = node.scalar("keepdims") != Expr(0);
+  if (!axis || p.shape(x).at(static_cast<size_t>(*axis)) != Dim(2)) return std::nullopt;
+  const std::vector<Expr> axes{Expr(*axis)};
+  ProgramBuilder builder(p);
+  OperatorWriter step(builder);
+  auto at = [&](int64_t i) {
+    return step("Slice", {x}, {{"axes", axes}, {"starts", std::vector<Expr>{i}}, {"ends", std::vector<Expr>{i + 1}}});
+  };
+  const Value first = at(0), second = at(1);
+  const Value one = step("Constant", {}, {{"value", 1.0}}), zero = step("Constant", {}, {{"value", 0.0}});
+  const Value is = ofEqual ? step("Where", {step("Greater", {first, second}), zero, one})
+                           : step("Where", {step("Greater", {second, first}), one, zero});
+  auto y = step.result(keeps ? is : step("Squeeze", {is}, {{"axes", axes}}));
+  if (!y) return std::nullopt;
+  return std::move(builder).finish({*y}).withoutDeadNodes();
+}
+
 /// Pieces that are one operator: that operator.
 std::optional<Program> asOneOperator(const Program& p) {
   Program whole = rewrite::inNormalForm(p);
@@ -102,10 +126,11 @@ std::vector<Template> definitionTemplates(const Pattern& pattern) {
   const bool isOfFewFunctions = std::any_of(std::begin(ofFewFunctions), std::end(ofFewFunctions),
                                             [&](const OpName& name) { return last.is(name); });
   const bool isRead = last.is(ops::kEinsum) || last.is(ops::kExponential);
-  auto program = isOfFewFunctions     ? defined(p)
-               : isRead               ? std::optional(rewrite::inNormalForm(p))
-               : last.is(ops::kPRelu) ? leaky(p)
-                                      : inPieces(p);
+  auto program = isOfFewFunctions      ? defined(p)
+               : isRead                ? std::optional(rewrite::inNormalForm(p))
+               : last.is(ops::kPRelu)  ? leaky(p)
+               : last.is(ops::kArgMax) ? whichOfTwo(p)
+                                       : inPieces(p);
   if (!program) return {};
   std::vector<Template> templates{{"by-definition", "definition", {}, classOf(pattern, {}, *program), *program}};
   for (auto& [name, other] : otherWays(p))
