@@ -182,11 +182,13 @@ struct ModelOptions {
 /// error is then at most P's and floor · max|P|, which is less than the other way allows. In a model that amplifies
 /// roundings |M - P| may be more, up to 49 times, where each part of the rewritten one that is not the original's
 /// passes by itself: it runs on what the original has there, and each of its results is within floor · max of what the
-/// original has there. By induction over the parts M is then P with some results rounded otherwise.
+/// original has there. By induction over the parts M is then P with some results rounded otherwise. Where an output
+/// depends on a comparison, |M - P| may be anything, if the parts pass.
 ///
 /// In double, where there is no engine or it does not decide: the original in double precision is the truth; the
 /// rewritten model's error in float, with each result rounded to the precision in which the model keeps it, may be
-/// little larger than the original's. The reference runs all three.
+/// little larger than the original's. The reference runs all three. Where an output depends on a comparison, and not
+/// one in 64 of its elements is off by more, rounding may have turned it, and nothing is said.
 Comparison compareWholeModel(const ModelProgram& original,
                              const ModelProgram& rewritten,
                              const Bindings& symbols = {},

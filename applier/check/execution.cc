@@ -75,17 +75,31 @@ SummedInputs summedInputs(const Program& program, const ElementOf& elementOf) {
   return result;
 }
 
+/// The nodes of floating point, and what comparisons of floating point give.
+std::vector<bool> computedNodes(const View& view) {
+  std::vector<bool> computed;
+  for (size_t i = 0; i < view.program.nodes().size(); ++i) {
+    const auto& operands = view.program.nodes()[i].operands;
+    computed.push_back(isComputed(view.elements[i]) || std::any_of(operands.begin(), operands.end(), [&](Value v) {
+                         return computed[static_cast<size_t>(v.node)];
+                       }));
+  }
+  return computed;
+}
+
 /// What gives the outputs that pet computes with.
 View computedPart(View view) {
+  const std::vector<bool> computed = computedNodes(view);
   std::vector<Value> outputs = view.program.outputs();
-  std::erase_if(outputs, [&](Value v) { return !isComputed(view.elements[static_cast<size_t>(v.node)]); });
+  std::erase_if(outputs, [&](Value v) { return !computed[static_cast<size_t>(v.node)]; });
   return pruned(withOutputs(std::move(view), std::move(outputs)));
 }
 
 /// What gives the other outputs. Nothing: there are none.
 std::optional<View> integerPart(const View& view) {
+  const std::vector<bool> computed = computedNodes(view);
   std::vector<Value> outputs = view.program.outputs();
-  std::erase_if(outputs, [&](Value v) { return isComputed(view.elements[static_cast<size_t>(v.node)]); });
+  std::erase_if(outputs, [&](Value v) { return computed[static_cast<size_t>(v.node)]; });
   return outputs.empty() ? std::nullopt : std::optional(pruned(withOutputs(view, std::move(outputs))));
 }
 
@@ -120,11 +134,13 @@ Weights weightsOf(const View& view) {
 /// The view outlives it.
 ModelProgram modelOf(const View& view) {
   const std::vector<ElementType>& elements = view.elements;
-  auto is16Bits = [](ElementType element) { return unitRoundoff(element) > unitRoundoff(ElementType::kFloat); };
+  auto is16Bits = [](ElementType element) {
+    return element == ElementType::kFloat16 || element == ElementType::kBfloat16;
+  };
   if (std::none_of(elements.begin(), elements.end(), is16Bits)) return {view.program, weightsOf(view)};
   return {view.program, weightsOf(view), [&elements](int node, Tensor<float>& tensor) {
             const ElementType element = elements[static_cast<size_t>(node)];
-            if (element == ElementType::kFloat) return;
+            if (element == ElementType::kFloat || !isComputed(element)) return;
             for (float& x : tensor.data)
               x = static_cast<float>(roundedTo(element, x));
           }};

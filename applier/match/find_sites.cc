@@ -394,6 +394,9 @@ Fits<Site> Matcher::site(const Assignment& a, int anchor) const {
     const Value v = a[static_cast<size_t>(ofPattern(site, name).node)];
     if (v.node < 0) return refuse(ReasonKind::kOtherShape, fmt::format("the pattern does not use {}", name));
     site.inputs.push_back(v);
+    // What compares floating point computes with that, whatever its results are.
+    const ElementType element = index_.view().elements[static_cast<size_t>(v.node)];
+    if (!isComputed(site.element) && isComputed(element)) site.element = element;
   }
   for (Value p : program().outputs()) {
     if (program().node(p).is(ops::kInput) || unification_.isLeaf(p.node))

@@ -8,6 +8,7 @@
 #include "applier/operators/onnx_rows.h"
 #include "applier/read/finite.h"
 #include "applier/read/fold_constants.h"
+#include "applier/view/element_types.h"
 #include "ir/ops/op.h"
 
 namespace pet {
@@ -173,8 +174,9 @@ std::string Normaliser::enterNode(size_t position) {
 /// that is computed, where the file declares what comes out.
 bool Normaliser::isReadBeside(size_t position, const std::string& name) const {
   auto it = scope_.values.find(name);
-  if (it == scope_.values.end() || isComputed(builder_.element(it->second)) || builder_.isConstant(it->second))
-    return false;
+  const bool isIntegers = it != scope_.values.end() && !isComputed(builder_.element(it->second)) &&
+                          !builder_.isConstant(it->second) && !isTruth(builder_.program(), it->second);
+  if (!isIntegers) return false;
   bool any = false;
   const Program& program = builder_.program();
   for (int n = it->second.node + 1; n < static_cast<int>(program.nodes().size()); ++n) {

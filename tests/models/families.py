@@ -95,7 +95,7 @@ FAMILIES = {
     "log_softmax_channels": one("LogSoftmax over channels", 6.70, 1, 19, 128, 256),
     "softmax_box_head": one("Softmax over axis 1 of 4", 8.09, 1, 16, 4, 8400),
     "softmax_two": one("Softmax over two channels", 30.1, 1, 2, 256, 256),
-    "argmax_two": one("ArgMax over two channels", 4.53, 1, 2, 256, 256, note="its result is of integers: nothing that a program computes"),
+    "argmax_two": one("ArgMax over two channels", 4.53, 1, 2, 256, 256),
     "channel_norm_sam": one("LayerNorm over channels, in pieces", 5.67, 1, 256, 64, 64),
     "channel_norm_sam_between": one("... between 1x1 Convs", 2.0, 1, 256, 64, 64),
     "channel_norm_nafnet": one("LayerNorm over channels, in pieces", 4.49, 1, 48, 128, 128),

@@ -175,13 +175,18 @@ const Case kCases[] = {
      "MatMul"},
 };
 
+/// Of truth values and integers, which are not read as programs of floating point.
+constexpr std::string_view kTyped[] = {"ArgMax", "Cast", "Greater"};
+
 TEST(ApplierEmit, ComputesTheProgram) {
   for (const Case& c : kCases) {
     SCOPED_TRACE(c.program);
     Program program = parsed(c.program);
     Model model = modelOf(c.program, c.opset);
     EXPECT_TRUE(c.nodes.empty() || types(model.graph) == c.nodes) << types(model.graph);
-    if (c.nodes.find("Cast") != std::string::npos) continue;  // bools are not read back
+    const bool isTyped = std::any_of(std::begin(kTyped), std::end(kTyped),
+                                     [&](std::string_view type) { return c.nodes.find(type) != std::string::npos; });
+    if (isTyped) continue;
     auto expected = results(program, constantsOf(program)), is = results(model.graph);
     ASSERT_EQ(is.size(), expected.size());
     for (size_t i = 0; i < is.size(); ++i) {
@@ -223,7 +228,7 @@ TEST(ApplierEmit, SaysWhatAnOldOpsetCannotExpress) {
       {"x: [2]  y = IndexMap(x) [a:2] -> [2 - a]", "a map that reads outside of its operand", 17},
       {"x: [2, 3]  y = IndexMap(x) [a:3, b:2] -> [b, a]", "a map that is no Gather of each dimension", 17},
       {"x: [4, 3]  u: [2, 3]  y = ScatterND(x, u) start=1", "ScatterND needs opset 11, the model has 9", 9},
-      {"x: [2]  y = Not(x)", "Not cannot be written as ONNX", 17},
+      {"x: [2]  y = Not(x)", "Not of numbers", 17},
   };
   for (const Old& o : kOld)
     EXPECT_EQ(whyNotEmitted(parsed(o.program), o.opset), o.reason);

@@ -134,26 +134,28 @@ const Case kCases[] = {
 
 /// Operators that are not read as they were written.
 const std::map<std::string_view, std::string_view> kReadAsOthers{
+    {"ArgMax", "its result is of integers"},
     {"Einsum", "products and sums of other operators"},
     {"Exponential", "Exp of a product with the base's Log"},
     {"Flatten", "a Layout, or a Reshape where none does it"},
     {"Gemm", "a MatMul with what is around it"},
+    {"Greater", "its result is of truth values"},
     {"Identity", "a value is its operand's"},
     {"Layout", "ONNX has none: Reshape and Transpose"},
+    {"Not", "its result is of truth values"},
     {"OffsetReduce", "ONNX has none: a sum of Slices"},
     {"Reshape", "a Layout, or a Reshape where none does it"},
     {"Square", "ONNX has none: a Mul"},
     {"Squeeze", "a Layout, or a Reshape where none does it"},
     {"Unsqueeze", "a Layout, or a Reshape where none does it"},
-    {"Where", "the condition is a constant of bools"},
+    {"Where", "the condition is of bools"},
 };
 
 /// Operators that have no row.
 const std::map<std::string_view, std::string_view> kWithoutRow{
-    {"Band", "of constants alone, which are evaluated"},  {"Constant", "of constants alone, which are evaluated"},
-    {"Eye", "of constants alone, which are evaluated"},   {"Input", "the graph declares it"},
-    {"Not", "of constants alone, which are evaluated"},   {"Select", "of constants alone, which are evaluated"},
-    {"Table", "of constants alone, which are evaluated"},
+    {"Band", "of constants alone, which are evaluated"},   {"Constant", "of constants alone, which are evaluated"},
+    {"Eye", "of constants alone, which are evaluated"},    {"Input", "the graph declares it"},
+    {"Select", "of constants alone, which are evaluated"}, {"Table", "of constants alone, which are evaluated"},
 };
 
 /// The same operators with the same attributes on the same inputs.

@@ -216,6 +216,10 @@ const Case kCases[] = {
     {"WhereTheOtherWayRound",
      "x: [S, S]\nb = Band() shape=[S, S] lower=1 upper=2\nm = Constant() value=-inf\ny = Where(b, m, x)\n",
      "x: [S, S]\nb = Band() shape=[S, S] lower=1 upper=2\nm = Constant() value=-inf\nn = Not(b)\ny = Where(n, x, m)\n"},
+    {"WhereNot", "x: [M, K]\nz: [K]\nc = Greater(x, z)\nn = Not(c)\ny = Where(n, x, z)\n",
+     "x: [M, K]\nz: [K]\nc = Greater(x, z)\ny = Where(c, z, x)\n"},
+    {"ArgMaxKeepsItsAxis", "x: [M, 2, K]\ny = ArgMax(x) axis=1 keepdims=0\n",
+     "x: [M, 2, K]\nt = ArgMax(x) axis=1\ny = Layout(t)  a0 1 a1 -> a0 a1\n"},
 };
 
 class NormalForm : public testing::TestWithParam<Case> {};
@@ -295,7 +299,7 @@ Program withNumbers(const Idiom& idiom, const Program& pieces, double factor = 1
     const Node& n = pieces.nodes()[static_cast<size_t>(i)];
     std::optional<double> number;
     for (const auto& [input, value] : idiom.numbers) {
-      if (n.names[0] == input) number = value * factor;
+      if (n.names[0] == input) number = value == 0 ? factor - 1 : value * factor;
     }
     if (n.names[0] == idiom.attribute) number = 1e-3;
     std::vector<Value> operands;
