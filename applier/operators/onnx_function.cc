@@ -111,6 +111,7 @@ std::vector<Value> readLessOrEqual(const Lifting& l, const OnnxRow&) {
 std::vector<Value> readNot(const Lifting& l, const OnnxRow&) {
   const auto condition = l.truth(0);
   if (!condition) Lifting::refuse("operand 0 is no comparison of floating point");
+  if (const auto negated = l.operandsOf(*condition, ops::kNot); !negated.empty()) return {negated[0]};
   return {l.add("Not", {*condition})};
 }
 

@@ -1,6 +1,8 @@
 #include "applier/write/emit.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -322,11 +324,14 @@ void Emitter::write(Unit u) {
   }
 }
 
-/// Initializers that some node read before and none reads now.
+/// Initializers that some node read before and none reads now, and new ones that a node was written without.
 void Emitter::dropUnreadInitializers() {
   const auto before = readersIn(graph_), now = readersIn(out_);
+  std::set<std::string_view> were;
+  for (const Initializer& i : graph_.initializers)
+    were.insert(i.name);
   std::erase_if(out_.initializers, [&](const Initializer& i) {
-    return !i.overridable && before.contains(i.name) && !now.contains(i.name);
+    return !i.overridable && !now.contains(i.name) && (before.contains(i.name) || !were.contains(i.name));
   });
 }
 
