@@ -33,7 +33,7 @@ class Message {
   std::string data_;
 };
 
-constexpr int kIrVersion = 8, kFloat = 1;
+constexpr int kIrVersion = 8;
 
 /// ValueInfoProto{name, type{tensor_type{elem_type, shape{dim{dim_value}…}}}}.
 Message valueInfo(const FrameValue& value) {
@@ -41,7 +41,7 @@ Message valueInfo(const FrameValue& value) {
   for (int64_t extent : value.extents)
     shape.message(1, Message().number(1, static_cast<uint64_t>(extent)));
   Message tensor;
-  tensor.number(1, kFloat).message(2, shape);
+  tensor.number(1, static_cast<uint64_t>(value.element)).message(2, shape);
   Message info;
   info.bytes(1, value.name).message(2, Message().message(1, tensor));
   return info;

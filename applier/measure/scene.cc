@@ -42,7 +42,8 @@ class Scene {
         outs.push_back(beside_ && !beside_->isLast ? consumer(y, output, number) : y);
         std::string name = (outs.back() == y ? kSceneSite : "out") + number;
         builder_.name(outs.back(), name);
-        outputs.push_back({name, concrete(builder_.shape(outs.back()))});
+        outputs.push_back(
+            {name, concrete(builder_.shape(outs.back())), static_cast<int>(builder_.element(outs.back()))});
       }
       View view = std::move(builder_).finish(outs);
       auto frame = parseModel(frameModel(inputs_, outputs, opset_), "subgraph");
@@ -172,14 +173,18 @@ class Scene {
   /// A function is taken of it. Models take none of an activation's result, and what is negative may take longer.
   bool isActivated(Value v) const {
     return std::any_of(pattern_.nodes().begin(), pattern_.nodes().end(), [&](const Node& n) {
-      return n.op->meaning == Meaning::kFunction && !n.operands.empty() && n.operands[0] == v;
+      const bool isFunction = n.op->meaning == Meaning::kFunction || n.is(ops::kGreater);
+      return isFunction && !n.operands.empty() && n.operands[0] == v;
     });
   }
 
   Value consumer(Value y, Value output, const std::string& number) {
     bool image = isImage(output);
     Extents extents = concrete(builder_.shape(y));
-    const bool isActivation = pattern_.node(output).op->meaning == Meaning::kFunction;
+    const Node& last = pattern_.node(output);
+    const bool isChoice = last.is(ops::kWhere) && pattern_.node(last.operands[0]).is(ops::kGreater);
+    const bool isActivation = last.op->meaning == Meaning::kFunction || isChoice;
+    if (!isComputed(builder_.element(y))) return y;
     const Value active = isActivation ? y : add("Relu", {y});
     if (extents.size() < 2) return active;
     int64_t channels = image ? extents[1] : extents.back();

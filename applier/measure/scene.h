@@ -16,7 +16,8 @@ inline constexpr const char* kSceneSite = "site";
 ///
 ///     x = Relu(Conv(x', 1x1)),   pattern,   out = Conv(Relu(y), 1x1)     and alike with MatMul,
 ///
-/// without the Relu where the pattern itself takes a function of x, or ends with one,
+/// without the Relu where the pattern itself takes a function of x, or ends with one, or with a choice by a comparison;
+/// nothing reads y where it is of integers;
 /// x' and out with few channels, so that the neighbours cost little. Values of up to 4 channels are a model's input or
 /// output in real life, and are here. Where it is the first one, x is Relu(x'); where it is the last one, y is out.
 /// Nullopt: the pattern by itself. kUnsupported: an operator that ONNX has not at this opset.

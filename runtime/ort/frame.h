@@ -7,10 +7,11 @@
 
 namespace pet {
 
-/// A float input or output of a model.
+/// An input or output of a model.
 struct FrameValue {
   std::string name;
   Extents extents;
+  int element = 1;  ///< ONNX's number of the type; 1 is float
 };
 
 /// The operator that stands for what is still to be filled in.
