@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ir/ops/op.h"
 #include "tests/unit/applier_support.h"
 #include "tests/unit/graph_text.h"
 
@@ -140,6 +141,18 @@ TEST(ApplierTruth, IsRewritten) {
         << (result->report.refused.empty() ? "" : result->report.refused[0].reason.detail);
     EXPECT_TRUE(result->report.unchecked.empty());
   }
+}
+
+/// What a view computes of constants by a comparison.
+TEST(ApplierTruth, OfConstantsIsEvaluated) {
+  ViewBuilder builder;
+  const Value a = builder.constant("a", Constant::of(Tensor<float>({3}, {0.25F, 0.75F, -1}))),
+              b = builder.constant("b", Constant::of(Tensor<float>({}, {0.5F})));
+  const Value c = builder.add(*findOp("Greater"), {a, b}, {}, {"c"}, {}).value();
+  auto truth = builder.evaluated(c);
+  ASSERT_TRUE(truth) << truth.error().message();
+  EXPECT_EQ(truth->element, ElementType::kBool);
+  EXPECT_EQ(truth->values<int64_t>().data, (std::vector<int64_t>{0, 1, 0}));
 }
 
 // A false rule is found by execution.

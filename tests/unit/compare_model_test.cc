@@ -213,6 +213,35 @@ TEST_F(CompareModelByParts, PartsDecideWhereDifferencesGrow) {
   EXPECT_EQ(runs_, 2);
 }
 
+/// Behind a comparison any difference may be what becomes of a rounding.
+TEST_F(CompareModelByParts, PartsDecideWhereAComparisonTurns) {
+  const std::string tail = "z = MatMul(u, v)\nk = Constant() value=0.5\ny = Greater(z, k)";
+  original_ = ending("a = Relu(t)\nu = Add(a, a)\n" + tail);
+  rewritten_ = ending("c = Add(t, t)\nu = Relu(c)\n" + tail);
+  spoil_[2] = [](Tensor<float>& y) { y.data[3] = 1 - y.data[3]; };
+  EXPECT_THAT(compareThem().scope, HasSubstr("of 1 rewritten values, each by itself"));
+  spoil_[3] = offBy(9);
+  EXPECT_THAT(compareThem().scope, HasSubstr("in double"));
+  spoil_.clear();
+  rewritten_ = ending("c = Add(t, t)\nu = Relu(t)\n" + tail);
+  EXPECT_EQ(compareThem().verdict, Verdict::kFails);
+}
+
+TEST(CompareModel, FewTurnedComparisonsDecideNothing) {
+  const Program original = program("x: [128, 8]\ny = ArgMax(x) axis=1"),
+                few = program("x: [128, 8]\nw: const [128, 8]\nz = Add(x, w)\ny = ArgMax(z) axis=1");
+  auto compare = [&](size_t rows) {
+    TensorMap weights;
+    Tensor<float>& w = weights.emplace("w", Tensor<float>({128, 8})).first->second;
+    for (size_t r = 0; r < rows; ++r)
+      w.data[8 * r + r % 8] = 9;
+    return compareWholeModel({original, inputsFrom<float>(weights)}, {few, inputsFrom<float>(weights)}).verdict;
+  };
+  EXPECT_EQ(compare(0), Verdict::kHolds);
+  EXPECT_EQ(compare(2), Verdict::kNotPossible);
+  EXPECT_EQ(compare(128), Verdict::kFails);
+}
+
 TEST_F(CompareModelByParts, APartThatDiffersDecidesNothing) {
   spoil_[2] = offBy(20);
   for (const Spoil& fault : {offBy(9), Spoil([](Tensor<float>& u) { u.data[2] = std::nanf(""); })}) {
