@@ -1,5 +1,7 @@
 #include "synth/mine/mine.h"
 
+#include <gmock/gmock.h>
+
 #include "ir/text.h"
 #include "rules/text.h"
 #include "synth/mine/known_patterns.h"
