@@ -222,9 +222,6 @@ TEST_F(CompareModelByParts, PartsDecideWhereAComparisonTurns) {
   EXPECT_THAT(compareThem().scope, HasSubstr("of 1 rewritten values, each by itself"));
   spoil_[3] = offBy(9);
   EXPECT_THAT(compareThem().scope, HasSubstr("in double"));
-  spoil_.clear();
-  rewritten_ = ending("c = Add(t, t)\nu = Relu(t)\n" + tail);
-  EXPECT_EQ(compareThem().verdict, Verdict::kFails);
 }
 
 TEST(CompareModel, FewTurnedComparisonsDecideNothing) {
