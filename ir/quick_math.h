@@ -73,4 +73,33 @@ template <class... Lower>
   return x != x ? x : y;
 }
 
+/// quickSin() and quickCos() are right of them all: they are numbers, and not too large.
+[[gnu::always_inline]] inline bool areQuickAngles(const float* x, int64_t count) {
+  uint32_t most = 0;
+  for (int64_t i = 0; i < count; ++i)
+    most = std::max(most, std::bit_cast<uint32_t>(x[i]) & 0x7fffffff);
+  return most < std::bit_cast<uint32_t>(0x1p27F);
+}
+
+/// sin(r + n π) to some 2^-23 of it, for n in the last bits of `shifted` and |r| <= π/2: of what two doubles leave of
+/// the angle by multiples of π/2, of which the first has 25 bits, so that these products are exact.
+[[gnu::always_inline]] inline float quickSinOf(double x, double halfTurns, uint64_t shifted) {
+  const double left = (x - halfTurns * 1.57079631090164184570) - halfTurns * 1.58932547735281966916e-8;
+  const float r = static_cast<float>(std::bit_cast<double>(std::bit_cast<uint64_t>(left) ^ (shifted << 63)));
+  const float u = r * r;
+  return r + r * u * quickPolynomial(u, 2.60570596e-06F, -0.000198095702F, 0.00833306555F, -0.166666597F);
+}
+inline constexpr double kQuickRounder = 0x1.8p52;  ///< what is added to it is a whole number in its last bits
+
+[[gnu::always_inline]] inline float quickSin(float x) {
+  const double shifted = x * 0.318309886183790672 + kQuickRounder, n = shifted - kQuickRounder;
+  return quickSinOf(x, 2 * n, std::bit_cast<uint64_t>(shifted));
+}
+
+/// sin(x + π/2)
+[[gnu::always_inline]] inline float quickCos(float x) {
+  const double shifted = (x * 0.318309886183790672 + 0.5) + kQuickRounder, n = shifted - kQuickRounder;
+  return quickSinOf(x, 2 * n - 1, std::bit_cast<uint64_t>(shifted));
+}
+
 }  // namespace pet

@@ -13,6 +13,14 @@ bool isEngineType(ElementType element) {
   return isComputed(element) && element != ElementType::kDouble;
 }
 
+/// The sines of a few angles, such as positions: a node takes them in double, of angles in float; an engine may keep
+/// numbers in 16 bits, and what it saves is little.
+bool areFewSines(const Node& node, const Shape& shape) {
+  constexpr int64_t kFew = 4096;
+  const auto extents = asConstants(shape);
+  return (node.is(ops::kSin) || node.is(ops::kCos)) && extents && elementCount(*extents) < kFew;
+}
+
 class Partitioner {
  public:
   Partitioner(const Graph& graph, const Normalised& read)
@@ -75,7 +83,7 @@ class Partitioner {
   void findComputable() {
     const auto& nodes = program_.nodes();
     for (size_t n = 0; n < nodes.size(); ++n) {
-      bool fits = !nodes[n].is(ops::kInput) && !constant_[n];
+      bool fits = !nodes[n].is(ops::kInput) && !constant_[n] && !areFewSines(nodes[n], nodes[n].shapes[0]);
       for (int o = 0; fits && o < static_cast<int>(nodes[n].names.size()); ++o)
         fits = hasProgramType({static_cast<int>(n), o});
       fits = fits &&

@@ -160,6 +160,8 @@ const OpRow kFunctionRows[] = {
                                .definition = tanhDefinition}),
     function<functions::Erf>(
         {.name = "Erf", .facts = {.zeroPreserving = true, .monotone = true, .odd = true}, .onnx = {9}}),
+    function<functions::Sin>({.name = "Sin", .facts = {.zeroPreserving = true, .odd = true}, .onnx = {7}}),
+    function<functions::Cos>({.name = "Cos", .facts = {}, .onnx = {7}}),
     function<functions::Exp>(
         {.name = "Exp",
          .facts = {.monotone = true, .ignoresMinusInfinity = true, .positive = true, .exponential = true},

@@ -121,6 +121,35 @@ struct Erf {
   static constexpr Rounding kRounding = {.arithmetic = Arithmetic::kFunction, .elements = error};
 };
 
+struct Sin {
+  static constexpr Over kOver = Over::kFloats;
+  template <class T>
+  static Results<T> run(const ConcreteNode&, Operands<T> in) {
+    return mapped(*in[0], [](T x) { return std::sin(x); });
+  }
+  static ElementError error(const NodeExtents&, double unit) {
+    return [=](const Approximate* x) {
+      return error_rules::within(error_rules::smooth(x[0], 1, std::sin(x[0].value), unit), 2);
+    };
+  }
+  static constexpr Rounding kRounding = {.arithmetic = Arithmetic::kFunction, .elements = error};
+};
+
+struct Cos {
+  static constexpr Over kOver = Over::kFloats;
+  template <class T>
+  static Results<T> run(const ConcreteNode&, Operands<T> in) {
+    return mapped(*in[0], [](T x) { return std::cos(x); });
+  }
+  static ElementError error(const NodeExtents&, double unit) {
+    return [=](const Approximate* x) {
+      return error_rules::within(error_rules::smooth(x[0], 1, std::cos(x[0].value), unit), 2);
+    };
+  }
+  static constexpr Rounding kRounding = {
+      .arithmetic = Arithmetic::kFunction, .offset = error_rules::one, .elements = error};
+};
+
 struct Exp {
   static constexpr Over kOver = Over::kFloats;
   template <class T>

@@ -13,7 +13,6 @@
 #include "runtime/cuda/points.h"
 #include "runtime/plan/correction.h"
 #include "runtime/plan/interpolation.h"
-#include "runtime/plan/sums.h"
 
 namespace pet::cuda {
 namespace {
@@ -58,6 +57,8 @@ std::optional<std::string> elementOf(const Node& node, const std::vector<std::st
   if (op == "Max") return fmt::format("({0} < {1} || {1} != {1} ? {1} : {0})", x[0], x[1]);
   if (op == "Where") return fmt::format("({} != 0 ? {} : {})", x[0], x[1], x[2]);
   if (op == "Erf") return fmt::format("erff({})", x[0]);
+  if (op == "Sin") return fmt::format("sinf({})", x[0]);
+  if (op == "Cos") return fmt::format("cosf({})", x[0]);
   if (op == "HardSigmoid")
     return fmt::format("clip({} * {} + {}, 0.0f, 1.0f)", x[0], constant("alpha"), constant("beta"));
   return std::nullopt;
@@ -169,17 +170,6 @@ bool lowerInterpolation(Planner& p, int n, const Epilogue& e) {
   return true;
 }
 
-/// A sum over the taps of windows, with what follows it.
-bool lowerWindowSum(Planner& p, int n, const Epilogue& e) {
-  const WindowSum sum = windowSumOf(p, n);
-  Place to = p.create(sum.form);
-  Points points(p, to);
-  points.emit(points.after(sumOf(points, sum.addends), e, channelDimension(p, n)));
-  p.define(e.result, std::move(to));
-  p.note(n, "a kernel of our own: one sum");
-  return true;
-}
-
 constexpr LowerRow kPointRows[] = {
     {"Add", lowerElements, lastDimension},
     {"Sub", lowerElements, lastDimension},
@@ -208,13 +198,13 @@ constexpr LowerRow kPointRows[] = {
     {"Gelu", lowerElements, lastDimension},
     {"Clip", lowerElements, lastDimension},
     {"Erf", lowerElements, lastDimension},
+    {"Sin", lowerElements, lastDimension},
+    {"Cos", lowerElements, lastDimension},
     {"HardSigmoid", lowerElements, lastDimension},
     {"Where", lowerElements, lastDimension},
     {"BatchNormalization", lowerBatchNormalization, channelDimension},
     {"LRN", lowerLrn},
     {"Resize", lowerInterpolation},
-    {"OffsetReduce", lowerWindowSum, channelDimension},
-    {"Col2Im", lowerWindowSum, channelDimension},
 };
 
 }  // namespace

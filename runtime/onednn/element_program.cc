@@ -75,6 +75,12 @@ PET_WIDE_LOOPS void runElements(const ElementOp& op, const float* const* x, floa
       return eachBy<quickTanh>(a, y, count);
     case Code::kErf:
       return eachBy<quickErf>(a, y, count);
+    case Code::kSin:
+      if (areQuickAngles(a, count)) return eachBy<quickSin>(a, y, count);
+      return each(a, y, count, [](float v) { return std::sin(v); });
+    case Code::kCos:
+      if (areQuickAngles(a, count)) return eachBy<quickCos>(a, y, count);
+      return each(a, y, count, [](float v) { return std::cos(v); });
     case Code::kExp:
       return eachBy<quickExp>(a, y, count);
     case Code::kElu:
@@ -119,6 +125,8 @@ std::optional<ElementOp> elementOp(const Node& node) {
       {"Max", Code::kMax},
       {"Where", Code::kWhere},
       {"Erf", Code::kErf},
+      {"Sin", Code::kSin},
+      {"Cos", Code::kCos},
       {"Reciprocal", Code::kReciprocal},
       {"HardSigmoid", Code::kHardSigmoid},
       {"Clip", Code::kClip},

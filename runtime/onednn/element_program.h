@@ -25,6 +25,8 @@ struct ElementOp {
     kSigmoid,
     kTanh,
     kErf,
+    kSin,
+    kCos,
     kExp,
     kElu,
     kSqrt,

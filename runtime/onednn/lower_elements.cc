@@ -116,7 +116,7 @@ KernelStep::Kernel kernelFor(std::string_view op, const Loops& loops, bool recti
 }
 
 /// oneDNN does not have it.
-bool lowerErf(Planner& p, int n, const Epilogue&) {
+bool lowerByKernel(Planner& p, int n, const Epilogue&) {
   if (!p.lowerFused({n})) throw NotLowered{"rows of few elements"};
   return true;
 }
@@ -259,7 +259,9 @@ constexpr LowerRow kElementsRows[] = {
     {"Pow", lowerFunction},
     {"Gelu", lowerFunction},
     {"Clip", lowerFunction},
-    {"Erf", lowerErf},
+    {"Erf", lowerByKernel},
+    {"Sin", lowerByKernel},
+    {"Cos", lowerByKernel},
     {"HardSigmoid", lowerHardSigmoid},
     {"Where", lowerWhere},
 };

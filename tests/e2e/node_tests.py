@@ -39,6 +39,7 @@ UNARY = {
     "relu": ("y = Relu(x)", ["n = Neg(x)", "r = Relu(n)", "y = Add(x, r)"]),
     "tanh": ("y = Tanh(x)", ["n = Neg(x)", "t = Tanh(n)", "y = Neg(t)"]),
     "erf": ("y = Erf(x)", ["n = Neg(x)", "t = Erf(n)", "y = Neg(t)"]),
+    "sin": ("y = Sin(x)", ["n = Neg(x)", "t = Sin(n)", "y = Neg(t)"]),
     "sigmoid": ("y = Sigmoid(x)", ["one = Constant() value=1", "n = Neg(x)", "e = Exp(n)", "s = Add(e, one)", "y = Reciprocal(s)"]),
     "hard-sigmoid": ("y = HardSigmoid(x) alpha=0.5 beta=0.6", ["a = Constant() value=0.5", "b = Constant() value=0.6",
                      "s = Mul(x, a)", "l = Add(s, b)", "y = Clip(l) min=0 max=1"]),

@@ -98,6 +98,8 @@ const Case kCases[] = {
     {"x: [2, 3]  y = Sigmoid(x)", "Sigmoid"},
     {"x: [2, 3]  y = Tanh(x)", "Tanh"},
     {"x: [2, 3]  y = Erf(x)", "Erf"},
+    {"x: [2, 3]  y = Sin(x)", "Sin"},
+    {"x: [2, 3]  y = Cos(x)", "Cos"},
     {"x: [2, 3]  y = Exp(x)", "Exp"},
     {"x: [2, 3]  a = Abs(x)  y = Log(a)", "Abs Log"},
     {"x: [2, 3]  b = Constant() value=1.5  y = Exponential(x, b)", "Pow"},

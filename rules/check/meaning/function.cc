@@ -13,6 +13,7 @@ namespace {
 const Function kFunctions[] = {
     {"Abs", {}, true, false, false, false, Needs::kNothing, Sign::kNotNegative, true},
     {"Clip", {"min", "max"}, false, true, true, false},
+    {"Cos", {}, false, false, false, false},
     {"Elu", {"alpha"}, true, false, false, false},
     {"Erf", {}, true, true, false, false, Needs::kNothing, Sign::kAny, false, Law::kOdd},
     {"Exp", {}, false, true, false, true, Needs::kNothing, Sign::kPositive, false, Law::kExponential},
@@ -29,6 +30,7 @@ const Function kFunctions[] = {
     {"Relu", {}, true, true, true, true, Needs::kNothing, Sign::kNotNegative, true, Law::kPositivePart},
     {"Selu", {"alpha", "gamma"}, true, false, false, false},
     {"Sigmoid", {}, false, true, false, true, Needs::kNothing, Sign::kPositive},
+    {"Sin", {}, true, false, false, false, Needs::kNothing, Sign::kAny, false, Law::kOdd},
     {"Softplus", {}, false, true, false, false, Needs::kNothing, Sign::kPositive},
     {"Sqrt", {}, true, false, false, false, Needs::kNotNegative, Sign::kNotNegative},
     {"Square", {}, true, false, false, false, Needs::kNothing, Sign::kNotNegative},
