@@ -182,11 +182,10 @@ void Planner::emitCopy(const Place& from, const Place& to) {
   points.emit(x);
 }
 
-void Planner::emitSum(const Place& to, const std::vector<Place>& from, std::vector<float> bias, bool rectify) {
+bool Planner::emitSum(const Place& to, const std::vector<Place>& from, const Epilogue& epilogue) {
   Points points(*this, to);
-  std::string sum = sumOf(points, from);
-  if (!bias.empty()) sum += " + " + points.addAlong(1, bias);
-  points.emit(rectify ? fmt::format("relu({}, 0.0f)", sum) : sum);
+  points.emit(points.after(sumOf(points, from), epilogue, 1));
+  return true;
 }
 
 void Planner::emitReference(int n, std::vector<ReferenceOperand> operands, std::vector<int> into) {

@@ -65,7 +65,7 @@ class Planner : public plan::Planner {
   bool lowerFused(const std::vector<int>& members) override;
   size_t fusedThroughViews() const override { return 16; }
   void emitCopy(const Place& from, const Place& to) override;
-  void emitSum(const Place& to, const std::vector<Place>& from, std::vector<float> bias, bool rectify) override;
+  bool emitSum(const Place& to, const std::vector<Place>& from, const Epilogue& epilogue) override;
   void emitReference(int n, std::vector<ReferenceOperand> operands, std::vector<int> into) override;
   /// Why the attention that this Softmax belongs to is computed in pieces; "": it belongs to none.
   std::string whyInPieces(int softmax) const;

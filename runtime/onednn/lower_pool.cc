@@ -226,7 +226,7 @@ bool lowerReduceFew(Planner& p, int n, const Extents& kept) {
   if (from.access.fills()) from = p.as(x, compacted(from.access));
   const std::vector<Place> slices = slicesOf(from, kept);
   Place y = p.create(compacted(slices[0].access));
-  p.emitSum(y, slices, {}, false);
+  p.emitSum(y, slices, {});
   if (!node.is(ops::kReduceSum)) emitFunction(p, {Function::kLinear, 1 / static_cast<float>(slices.size()), 0}, y, y);
   y.access = *reshaped(y.access, p.extents({n, 0}));
   p.define({n, 0}, std::move(y));

@@ -124,10 +124,9 @@ bool lowerAsProduct(Planner& p, int n, const Window& w, const Epilogue& e) {
   std::vector<Place> addends;
   for (Access& a : addendsOf(w, columns.access, true))
     addends.push_back({columns.buffer, std::move(a)});
-  const bool rectify = isRelu(e, 0);
-  p.emitSum(y, addends, e.shift, rectify);
-  for (size_t i = rectify ? 1 : 0; i < e.post.size(); ++i)
-    emitFunction(p, std::get<Activation>(e.post[i]), y, y);
+  Epilogue behind = e;
+  behind.scale.clear();  // in the kernel
+  if (!p.emitSum(y, addends, behind)) return false;
   y.access = w.resultForm(std::move(y.access));
   p.define(e.result, std::move(y));
   p.note(n, std::string(how.impl_info_str()) + " and a sum over taps");

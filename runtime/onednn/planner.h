@@ -52,7 +52,7 @@ class Planner : public plan::Planner {
   bool fuses(int n) const override;
   bool lowerFused(const std::vector<int>& members) override;
   void emitCopy(const Place& from, const Place& to) override;
-  void emitSum(const Place& to, const std::vector<Place>& from, std::vector<float> bias, bool rectify) override;
+  bool emitSum(const Place& to, const std::vector<Place>& from, const Epilogue& epilogue) override;
   void emitReference(int n, std::vector<ReferenceOperand> operands, std::vector<int> into) override;
 
  private:

@@ -147,10 +147,20 @@ void Planner::checkNotEmpty(int n) const {
 void Planner::tryLowering(int n) {
   checkNotEmpty(n);
   const SharedLowering* shared = findShared(node(n).op->name);
-  if (shared && shared->lower(*this, n)) return;
+  if (shared && shared->lower && shared->lower(*this, n)) return;
   Epilogue none;
   none.result = {n, 0};
-  lowerNode(n, none);
+  lowerBy(n, none);
+}
+
+std::optional<Planner::Taking> Planner::takes(int n) const {
+  const SharedLowering* shared = findShared(node(n).op->name);
+  return shared && shared->lowerWith ? Taking{channelDimension(*this, n)} : taking(n);
+}
+
+bool Planner::lowerBy(int n, const Epilogue& epilogue) {
+  const SharedLowering* shared = findShared(node(n).op->name);
+  return shared && shared->lowerWith ? shared->lowerWith(*this, n, epilogue) : lowerNode(n, epilogue);
 }
 
 Expected<void> Planner::lower(int n) {
@@ -169,7 +179,7 @@ Expected<void> Planner::lower(int n) {
 /// The anchor with as much of its chain as it takes; the rest one by one.
 Expected<void> Planner::lowerChain(int anchor) {
   const std::vector<int>& members = chains_[anchor];
-  const size_t channel = taking(anchor)->channel;
+  const size_t channel = takes(anchor)->channel;
   int taken = 0;
   for (int length = static_cast<int>(members.size()); length > 0 && taken == 0;) {
     Epilogue e = epilogueOf(*this, {anchor, 0}, members, channel, length);
@@ -181,7 +191,7 @@ Expected<void> Planner::lowerChain(int anchor) {
     std::for_each(members.begin(), members.begin() + e.length, [&](int m) { release(m); });
     try {
       checkNotEmpty(anchor);
-      if (lowerNode(anchor, e)) taken = e.length;
+      if (lowerBy(anchor, e)) taken = e.length;
     } catch (const NotLowered&) {
       // without an epilogue it is said why
     }

@@ -158,9 +158,9 @@ class Planner {
   virtual size_t fusedThroughViews() const { return 0; }
   /// to[v] = from[v] for every position v.
   virtual void emitCopy(const Place& from, const Place& to) = 0;
-  /// to[v] = f(bias[v_1] + Σ_k from_k[v]), where a filled position of an addend adds nothing and its fill is 0; `bias`
-  /// may be empty. Throws NotLowered: too many.
-  virtual void emitSum(const Place& to, const std::vector<Place>& from, std::vector<float> bias, bool rectify) = 0;
+  /// to[v] = Σ_k from_k[v], where a filled position of an addend adds nothing and its fill is 0, with the epilogue, of
+  /// which dimension 1 has the channels. `to` is dense. False: not with this epilogue. Throws NotLowered: too many.
+  virtual bool emitSum(const Place& to, const std::vector<Place>& from, const Epilogue& epilogue) = 0;
   /// The node by the reference, on row-major operands and results from offset 0 of a buffer each.
   struct ReferenceOperand {
     int buffer;
@@ -188,6 +188,9 @@ class Planner {
   void findChains(bool heavy);
   void findSums();
   void findFused();
+  /// What the node takes behind it, by the row for all engines or by the engine's.
+  std::optional<Taking> takes(int n) const;
+  bool lowerBy(int n, const Epilogue& epilogue);
   Expected<void> lower(int n);
   Expected<void> lowerSlicesOf(int n);
   void checkNotEmpty(int n) const;
@@ -259,8 +262,10 @@ inline bool isEmpty(const Extents& extents) {
 /// parts are computed in place (concat.cc), sums of many values (sums.cc).
 struct SharedLowering {
   std::string_view op;
-  /// False: the engine's own lowering is asked. Throws NotLowered.
+  /// False: the engine's own lowering is asked. Throws NotLowered. Null: `lowerWith` is the only one.
   bool (*lower)(Planner&, int node);
+  /// As Planner::lowerNode(), of which dimension 1 has the channels. Null: it takes no epilogue.
+  bool (*lowerWith)(Planner&, int node, const Epilogue&) = nullptr;
 };
 const SharedLowering* findShared(std::string_view op);
 std::span<const SharedLowering> viewLowerings();

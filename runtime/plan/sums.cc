@@ -7,6 +7,12 @@
 namespace pet::plan {
 namespace {
 
+/// What an OffsetReduce or a Col2Im adds up, and the form of the result.
+struct WindowSum {
+  std::vector<Place> addends;
+  Access form;
+};
+
 /// y[n, f, v] = Σ_k t[n, (f k), v·stride + k·dilation - pad].
 WindowSum offsetsOf(Planner& p, int n) {
   Value x = p.node(n).operands[0];
@@ -56,22 +62,18 @@ WindowSum columnsOf(Planner& p, int n) {
   return {std::move(addends), rowMajor(w.y)};
 }
 
-bool lowerWindowSum(Planner& p, int n) {
-  const WindowSum sum = windowSumOf(p, n);
+bool lowerWindowSum(Planner& p, int n, const Epilogue& e) {
+  const WindowSum sum = p.node(n).is(ops::kCol2Im) ? columnsOf(p, n) : offsetsOf(p, n);
   Place y = p.create(sum.form);
-  p.emitSum(y, sum.addends, {}, false);
-  p.define({n, 0}, std::move(y));
+  if (!p.emitSum(y, sum.addends, e)) return false;
+  p.define(e.result, std::move(y));
   p.note(n, "a kernel of our own: one sum");
   return true;
 }
 
-constexpr SharedLowering kSumRows[] = {{"OffsetReduce", lowerWindowSum}, {"Col2Im", lowerWindowSum}};
+constexpr SharedLowering kSumRows[] = {{"OffsetReduce", nullptr, lowerWindowSum}, {"Col2Im", nullptr, lowerWindowSum}};
 
 }  // namespace
-
-WindowSum windowSumOf(Planner& p, int n) {
-  return p.node(n).is(ops::kCol2Im) ? columnsOf(p, n) : offsetsOf(p, n);
-}
 
 void lowerSum(Planner& p, Value result, const std::vector<Value>& addends) {
   const Extents extents = p.extents(result);
@@ -84,7 +86,7 @@ void lowerSum(Planner& p, Value result, const std::vector<Value>& addends) {
     from.push_back(std::move(there));
   }
   Place y = p.create(compacted(from[0].access));
-  p.emitSum(y, from, {}, false);
+  p.emitSum(y, from, {});
   p.define(result, std::move(y));
 }
 

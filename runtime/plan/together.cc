@@ -49,15 +49,15 @@ void Planner::findChains(bool heavy) {
   for (int i = 0; i < count; ++i) {
     const int a = heavy ? count - 1 - i : i;
     if (isConstant({a, 0}) || chainOf_[static_cast<size_t>(a)] >= 0) continue;
-    const auto takes = taking(a);
-    if (!takes || takes->heavy != heavy || (!heavy && (fuses(a) || !stackedFor(*this, a).empty()))) continue;
+    const auto taking = takes(a);
+    if (!taking || taking->heavy != heavy || (!heavy && (fuses(a) || !stackedFor(*this, a).empty()))) continue;
     std::vector<int> members;
     for (int last = a; readers_[static_cast<size_t>(last)].size() == 1; last = members.back()) {
       int next = readers_[static_cast<size_t>(last)][0];
       if (next < 0 || chainOf_[static_cast<size_t>(next)] >= 0) break;
       members.push_back(next);
     }
-    Epilogue e = epilogueOf(*this, {a, 0}, members, takes->channel, static_cast<int>(members.size()));
+    Epilogue e = epilogueOf(*this, {a, 0}, members, taking->channel, static_cast<int>(members.size()));
     if (e.isEmpty()) continue;
     members.resize(static_cast<size_t>(e.length));
     for (int m : members)
