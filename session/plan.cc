@@ -189,10 +189,35 @@ Expected<void> Plan::addRegion(const Region& region, const ProgramEngine& engine
   return {};
 }
 
+/// Everything that it reads is the same in each run.
+bool Plan::readsConstants(const GraphNode& node) {
+  const auto names = readsOf(node);
+  return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+    const bool isGiven = std::find(graph_.inputs.begin(), graph_.inputs.end(), name) != graph_.inputs.end();
+    return !isGiven && first_[static_cast<size_t>(slot(name))].bytes;
+  });
+}
+
+/// What constants make becomes a constant, also behind what folded() leaves to programs. False: it fails, or makes
+/// much.
+bool Plan::computeNow(const NodeStep& step) {
+  try {
+    auto results = runAlone(step, first_);
+    for (const Constant& c : results) {
+      if (c.bytes && elementCount(c.extents) > kMostFolded) return false;
+    }
+    keepResults(*step.node, std::move(results), first_);
+    return true;
+  } catch (const FailedNode&) {
+    return false;  // it says so when the model runs
+  }
+}
+
 void Plan::addNode(int node) {
   const GraphNode& n = graph_.nodes[static_cast<size_t>(node)];
   for (const std::string& name : n.outputs)
     slot(name);
+  if (!bytes_.programOf(n) && readsConstants(n) && computeNow({&n, "", nullptr})) return;
   steps_.push_back({-1, static_cast<int>(nodes_.size()), {}});
   nodes_.push_back({&n, read_.opaque[static_cast<size_t>(node)], bytes_.programOf(n)});
 }
@@ -270,12 +295,14 @@ std::vector<Constant> Plan::runAlone(const NodeStep& step, const std::vector<Con
   });
 }
 
-void Plan::runNode(const NodeStep& step, std::vector<Constant>& values) {
-  auto results = step.bytes ? runBytes(step, values) : runAlone(step, values);
-  for (size_t i = 0; i < step.node->outputs.size() && i < results.size(); ++i) {
-    if (!step.node->outputs[i].empty())
-      values[static_cast<size_t>(slots_.at(step.node->outputs[i]))] = std::move(results[i]);
+void Plan::keepResults(const GraphNode& node, std::vector<Constant> results, std::vector<Constant>& values) const {
+  for (size_t i = 0; i < node.outputs.size() && i < results.size(); ++i) {
+    if (!node.outputs[i].empty()) values[static_cast<size_t>(slots_.at(node.outputs[i]))] = std::move(results[i]);
   }
+}
+
+void Plan::runNode(const NodeStep& step, std::vector<Constant>& values) {
+  keepResults(*step.node, step.bytes ? runBytes(step, values) : runAlone(step, values), values);
 }
 
 void Plan::runStep(const Step& step, std::vector<Constant>& values, std::vector<StepTime>* times) {

@@ -65,6 +65,9 @@ class Plan {
   Expected<void> addRegion(const Region& region, const ProgramEngine& engine);
   void addConstants();
   void addNode(int node);
+  bool readsConstants(const GraphNode& node);
+  bool computeNow(const NodeStep& step);
+  void keepResults(const GraphNode& node, std::vector<Constant> results, std::vector<Constant>& values) const;
   void findLastReads();
   Expected<std::vector<Constant>> run(const Feeds& feeds, std::vector<StepTime>* times);
   void runStep(const Step& step, std::vector<Constant>& values, std::vector<StepTime>* times);

@@ -1,8 +1,9 @@
-// What makes tensors: constants, extents, ranges, positions.
+// What makes tensors: constants, extents, ranges, positions, random numbers.
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <random>
 
 #include "session/kernels/node_call.h"
 
@@ -136,6 +137,67 @@ std::vector<Constant> runEyeLike(const NodeCall& call) {
   return {Constant::rounded(element, y)};
 }
 
+/// ONNX leaves the numbers open. With a seed they are ONNX Runtime's of its first run, by the same generator; without
+/// one the seed is 0. Each run gives the same, so that what reads them can be compared.
+std::default_random_engine generatorOf(const NodeCall& call) {
+  return std::default_random_engine(static_cast<uint32_t>(call.number("seed", 0)));
+}
+
+ElementType randomElement(const NodeCall& call, ElementType otherwise) {
+  const auto element = static_cast<ElementType>(call.integer("dtype", static_cast<int64_t>(otherwise)));
+  if (!isComputed(element)) throw BadNode{"random numbers of a type that is not floating point"};
+  return element;
+}
+
+template <class Distribution>
+Constant drawn(const NodeCall& call, ElementType element, const Extents& to, Distribution distribution) {
+  auto generator = generatorOf(call);
+  Tensor<double> y(to);
+  for (double& v : y.data)
+    v = static_cast<double>(distribution(generator));
+  return Constant::rounded(element, y);
+}
+
+Constant drawnNormal(const NodeCall& call, ElementType element, const Extents& to) {
+  const double mean = call.number("mean", 0), scale = call.number("scale", 1);
+  if (!(scale >= 0)) throw BadNode{"a scale below 0"};
+  if (element == ElementType::kDouble) return drawn(call, element, to, std::normal_distribution<double>(mean, scale));
+  return drawn(call, element, to, std::normal_distribution<float>(static_cast<float>(mean), static_cast<float>(scale)));
+}
+
+Constant drawnUniform(const NodeCall& call, ElementType element, const Extents& to) {
+  const double low = call.number("low", 0), high = call.number("high", 1);
+  if (!(low <= high)) throw BadNode{"no range from low to high"};
+  if (element == ElementType::kDouble)
+    return drawn(call, element, to, std::uniform_real_distribution<double>(low, high));
+  return drawn(call, element, to,
+               std::uniform_real_distribution<float>(static_cast<float>(low), static_cast<float>(high)));
+}
+
+template <Constant (*draw)(const NodeCall&, ElementType, const Extents&)>
+std::vector<Constant> runRandom(const NodeCall& call) {
+  const auto shape = call.integers("shape");
+  if (!shape || std::any_of(shape->begin(), shape->end(), [](int64_t e) { return e < 0; }))
+    throw BadNode{"a shape that is none"};
+  return {draw(call, randomElement(call, ElementType::kFloat), *shape)};
+}
+
+template <Constant (*draw)(const NodeCall&, ElementType, const Extents&)>
+std::vector<Constant> runRandomLike(const NodeCall& call) {
+  return {draw(call, randomElement(call, call.operand(0).element), call.extents(0))};
+}
+
+std::vector<Constant> runBernoulli(const NodeCall& call) {
+  const Constant& x = call.operand(0);
+  const auto element = static_cast<ElementType>(call.integer("dtype", static_cast<int64_t>(x.element)));
+  auto generator = generatorOf(call);
+  std::uniform_real_distribution<float> distribution(0, 1);
+  Tensor<double> y(x.extents, doublesOf(x));
+  for (double& v : y.data)
+    v = static_cast<double>(distribution(generator)) < v ? 1 : 0;
+  return {Constant::rounded(element, y)};
+}
+
 const KernelRow kMakeKernels[] = {
     {"Constant", runConstant, false},
     {"Shape", runShape, false},
@@ -145,6 +207,11 @@ const KernelRow kMakeKernels[] = {
     {"NonZero", runNonZero, true, -1},
     {"OneHot", runOneHot, false},
     {"EyeLike", runEyeLike, false},
+    {"RandomNormal", runRandom<drawnNormal>, false},
+    {"RandomNormalLike", runRandomLike<drawnNormal>, false},
+    {"RandomUniform", runRandom<drawnUniform>, false},
+    {"RandomUniformLike", runRandomLike<drawnUniform>, false},
+    {"Bernoulli", runBernoulli, false},
 };
 
 }  // namespace

@@ -39,6 +39,16 @@ const KernelCase kCases[] = {
     {"x:i[2] y=Cast(x) to=1", "x=i[2]{3,-4}", "f[2]{3,-4}"},
     {"x:i[2] y=Cast(x) to=2", "x=i[2]{257,-1}", "u[2]{1,255}"},
     {"x:f[1] y=Cast(x) to=10", "x=f[1]{2049}", "h[1]{2048}"},
+    // Random numbers: as ONNX Runtime's first run has them
+    {"y=RandomNormal() shape=[3] seed=3.0", "", "f[3]{-0.750384,-1.41054,1.68928}"},
+    {"x:f[4] y=RandomNormalLike(x) seed=7.0 mean=1.0 scale=2.0", "x=f[4]{0,0,0,0}",
+     "f[4]{-0.86858,-0.360609,1.49534,4.47301}"},
+    {"y=RandomUniform() shape=[3] seed=3.0", "", "f[3]{2.34786e-05,0.394613,0.266816}"},
+    {"x:i[4] y=RandomUniformLike(x) seed=7.0 low=-1.0 high=1.0 dtype=1", "x=i[4]{0,0,0,0}",
+     "f[4]{-0.99989,0.841529,-0.421525,-0.578898}"},
+    {"x:f[4] y=Bernoulli(x) seed=7.0 dtype=9", "x=f[4]{0,1,0,1}", "b[4]{0,1,0,1}"},
+    {"x:i[1] y=RandomNormalLike(x)", "x=i[1]{0}",
+     "test: node 'y' (RandomNormalLike): random numbers of a type that is not floating point"},
     // Moves
     {"x:i[2,3] s:i[2] y=Reshape(x,s)", "x=i[2,3]{1,2,3,4,5,6} s=i[2]{0,-1}", "i[2,3]{1,2,3,4,5,6}"},
     {"x:i[2,3] s:i[1] y=Reshape(x,s)", "x=i[2,3]{1,2,3,4,5,6} s=i[1]{-1}", "i[6]{1,2,3,4,5,6}"},
