@@ -152,11 +152,12 @@ Place windows(Planner& p, int n, const Window& w) {
 
 bool lowerAsProductOfWindows(Planner& p, int n, const Window& w, const Epilogue& e) {
   // oneDNN 2.6 reads the kernel for each row where there are strides; 8 MB of it took 1.4 times a product's time on an
-  // EPYC (Zen 5), 4 MB as long as a product.
-  constexpr int64_t kLarge = 1 << 21;
+  // EPYC (Zen 5), 4 MB as long as a product. Of windows of one row, 2 MB and more took 1.2 times that on one (Zen 4).
+  constexpr int64_t kLarge = 1 << 21, kLargeOfRow = 1 << 19;
+  if (w.kernel.size() != 2 || w.group != 1) return false;
   const bool isStrided = std::any_of(w.strides.begin(), w.strides.end(), [](int64_t s) { return s > 1; });
-  if (w.kernel.size() != 2 || w.group != 1 || !isStrided || w.inner * w.outer * elementCount(w.kernel) < kLarge)
-    return false;
+  const bool isRow = w.kernel[0] == 1 && (w.y[2] == 1 || w.kernel[1] == 1);
+  if (!isStrided || w.inner * w.outer * elementCount(w.kernel) < (isRow ? kLargeOfRow : kLarge)) return false;
   const int64_t rows = elementCount(w.y) / w.outer, depth = w.inner * elementCount(w.kernel);
   constexpr auto ab = memory::format_tag::ab;
   memory::desc left({rows, depth}, kF32, ab), result({rows, w.outer}, kF32, ab), right({depth, w.outer}, kF32, ab);

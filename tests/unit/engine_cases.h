@@ -175,6 +175,24 @@ inline const EngineCase kEngineCases[] = {
     {"transposed, a function behind",
      "x: [2, 6, 5, 4]\n w: const [6, 3, 4, 4]\n"
      "t = ConvTranspose(x, w) strides=[2, 2] pads=[1, 1, 1, 1]\n u = Neg(t)\n y = Relu(u)"},
+    {"offset reduce, a bias, another value, a relu",
+     "t: [2, 18, 5, 6]\n b: const [2, 1, 1]\n r: [2, 2, 5, 6]\n a = OffsetReduce(t) kernel_shape=[3, 3] pads=[1, 1, 1, "
+     "1]\n "
+     "c = Add(a, b)\n d = Add(c, r)\n y = Relu(d)"},
+    {"offset reduce, a scale, a function",
+     "t: [2, 18, 5, 6]\n b: const [2, 1, 1]\n a = OffsetReduce(t) kernel_shape=[3, 3] pads=[1, 1, 1, 1]\n c = Mul(a, "
+     "b)\n y = "
+     "Tanh(c)",
+     1e-5},
+    {"offset reduce, functions, another value",
+     "t: [2, 18, 5, 6]\n r: [2, 2, 5, 6]\n a = OffsetReduce(t) kernel_shape=[3, 3] pads=[1, 1, 1, 1]\n b = Relu(a)\n c "
+     "= "
+     "Sigmoid(b)\n y = Add(c, r)",
+     1e-5},
+    {"col2im, a bias, a function",
+     "t: [2, 18, 20]\n b: const [2, 1, 1]\n a = Col2Im(t) image_shape=[6, 7] block_shape=[3, 3]\n c = Add(a, b)\n y = "
+     "Sigmoid(c)",
+     1e-5},
     {"offset reduce", "t: [2, 18, 5, 6]\n y = OffsetReduce(t) kernel_shape=[3, 3] pads=[1, 1, 1, 1]"},
     {"offset reduce, strides",
      "t: [2, 18, 7, 8]\n y = OffsetReduce(t) kernel_shape=[3, 3] strides=[2, 2] pads=[1, 0, 0, 1]"},
