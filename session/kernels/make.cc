@@ -137,8 +137,8 @@ std::vector<Constant> runEyeLike(const NodeCall& call) {
   return {Constant::rounded(element, y)};
 }
 
-/// ONNX leaves the numbers open. With a seed they are ONNX Runtime's of its first run, by the same generator; without
-/// one the seed is 0. Each run gives the same, so that what reads them can be compared.
+/// ONNX leaves the numbers open. Each run gives the same, so that what reads them can be compared: of a normal or
+/// uniform distribution those that ONNX Runtime draws first of this seed. Without one the seed is 0.
 std::default_random_engine generatorOf(const NodeCall& call) {
   return std::default_random_engine(static_cast<uint32_t>(call.number("seed", 0)));
 }
