@@ -55,6 +55,7 @@ std::optional<std::string> elementOf(const Node& node, const std::vector<std::st
   if (op == "Div") return fmt::format("({} / {})", x[0], x[1]);
   if (op == "PRelu") return fmt::format("({0} < 0 ? {0} * {1} : {0})", x[0], x[1]);
   if (op == "Max") return fmt::format("({0} < {1} || {1} != {1} ? {1} : {0})", x[0], x[1]);
+  if (op == "Greater") return fmt::format("({} > {} ? 1.0f : 0.0f)", x[0], x[1]);
   if (op == "Where") return fmt::format("({} != 0 ? {} : {})", x[0], x[1], x[2]);
   if (op == "Erf") return fmt::format("erff({})", x[0]);
   if (op == "Sin") return fmt::format("sinf({})", x[0]);
@@ -177,6 +178,7 @@ constexpr LowerRow kPointRows[] = {
     {"Div", lowerElements, lastDimension},
     {"PRelu", lowerElements, lastDimension},
     {"Max", lowerElements, lastDimension},
+    {"Greater", lowerElements, lastDimension},
     {"Relu", lowerElements, lastDimension},
     {"LeakyRelu", lowerElements, lastDimension},
     {"Sigmoid", lowerElements, lastDimension},

@@ -61,6 +61,8 @@ PET_WIDE_LOOPS void runElements(const ElementOp& op, const float* const* x, floa
       return each(a, b, y, count, [](float u, float slope) { return u < 0 ? u * slope : u; });
     case Code::kMax:
       return each(a, b, y, count, [](float u, float v) { return u < v || v != v ? v : u; });
+    case Code::kGreater:
+      return each(a, b, y, count, [](float u, float v) { return u > v ? 1.0F : 0.0F; });
     case Code::kWhere:
       for (int64_t i = 0; i < count; ++i)
         y[i] = a[i] != 0 ? b[i] : c[i];
@@ -123,6 +125,7 @@ std::optional<ElementOp> elementOp(const Node& node) {
       {"Div", Code::kDiv},
       {"PRelu", Code::kPRelu},
       {"Max", Code::kMax},
+      {"Greater", Code::kGreater},
       {"Where", Code::kWhere},
       {"Erf", Code::kErf},
       {"Sin", Code::kSin},

@@ -19,6 +19,7 @@ struct ElementOp {
     kDiv,
     kPRelu,
     kMax,
+    kGreater,
     kWhere,
     kLinear,
     kRelu,

@@ -75,6 +75,9 @@ struct PReluOf {
 struct MaxOf {
   float operator()(float a, float b) const { return a < b || b != b ? b : a; }
 };
+struct GreaterOf {
+  float operator()(float a, float b) const { return a > b ? 1.0F : 0.0F; }
+};
 
 /// y[i] = f(a[i·stepA], b[i·stepB]), the usual steps apart so that they become vector instructions.
 template <class F>
@@ -112,6 +115,7 @@ KernelStep::Kernel kernelFor(std::string_view op, const Loops& loops, bool recti
   if (op == "Mul") return kernelOf(MulOf{}, loops, rectify, threads);
   if (op == "Div") return kernelOf(DivOf{}, loops, rectify, threads);
   if (op == "Max") return kernelOf(MaxOf{}, loops, rectify, threads);
+  if (op == "Greater") return kernelOf(GreaterOf{}, loops, rectify, threads);
   return kernelOf(PReluOf{}, loops, rectify, threads);
 }
 
@@ -239,6 +243,7 @@ constexpr LowerRow kElementsRows[] = {
     {"Div", lowerBinary, lastDimension},
     {"PRelu", lowerBinary, lastDimension},
     {"Max", lowerBinary, lastDimension},
+    {"Greater", lowerBinary, lastDimension},
     {"Relu", lowerFunction},
     {"LeakyRelu", lowerFunction},
     {"Sigmoid", lowerFunction},
