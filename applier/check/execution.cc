@@ -75,31 +75,17 @@ SummedInputs summedInputs(const Program& program, const ElementOf& elementOf) {
   return result;
 }
 
-/// The nodes of floating point, and what comparisons of floating point give.
-std::vector<bool> computedNodes(const View& view) {
-  std::vector<bool> computed;
-  for (size_t i = 0; i < view.program.nodes().size(); ++i) {
-    const auto& operands = view.program.nodes()[i].operands;
-    computed.push_back(isComputed(view.elements[i]) || std::any_of(operands.begin(), operands.end(), [&](Value v) {
-                         return computed[static_cast<size_t>(v.node)];
-                       }));
-  }
-  return computed;
-}
-
 /// What gives the outputs that pet computes with.
 View computedPart(View view) {
-  const std::vector<bool> computed = computedNodes(view);
   std::vector<Value> outputs = view.program.outputs();
-  std::erase_if(outputs, [&](Value v) { return !computed[static_cast<size_t>(v.node)]; });
+  std::erase_if(outputs, [&](Value v) { return !dependsOnReals(view.program, view.elements, v); });
   return pruned(withOutputs(std::move(view), std::move(outputs)));
 }
 
 /// What gives the other outputs. Nothing: there are none.
 std::optional<View> integerPart(const View& view) {
-  const std::vector<bool> computed = computedNodes(view);
   std::vector<Value> outputs = view.program.outputs();
-  std::erase_if(outputs, [&](Value v) { return computed[static_cast<size_t>(v.node)]; });
+  std::erase_if(outputs, [&](Value v) { return dependsOnReals(view.program, view.elements, v); });
   return outputs.empty() ? std::nullopt : std::optional(pruned(withOutputs(view, std::move(outputs))));
 }
 

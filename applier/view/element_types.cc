@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -65,6 +66,20 @@ bool isTruth(const Program& program, Value value) {
   const Node& n = program.node(value);
   if (n.is(ops::kNot) || (n.op->layout && n.operands.size() == 1)) return isTruth(program, n.operands[0]);
   return n.is(ops::kGreater);
+}
+
+bool dependsOnReals(const Program& program, const std::vector<ElementType>& elements, Value value) {
+  std::set<int> seen{value.node};
+  std::vector<int> open{value.node};
+  while (!open.empty()) {
+    const int next = open.back();
+    open.pop_back();
+    if (isComputed(elements[static_cast<size_t>(next)])) return true;
+    for (Value o : program.nodes()[static_cast<size_t>(next)].operands) {
+      if (seen.insert(o.node).second) open.push_back(o.node);
+    }
+  }
+  return false;
 }
 
 bool movesValues(const OpRow& op) {

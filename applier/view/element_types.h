@@ -19,6 +19,9 @@ bool movesValues(const OpRow& op);
 /// The view computes it by comparing numbers: it is of truth values, 1 or 0 in programs.
 bool isTruth(const Program& program, Value value);
 
+/// The value is of floating point, or computed of values that are. `elements`: of the program's nodes.
+bool dependsOnReals(const Program& program, const std::vector<ElementType>& elements, Value value);
+
 /// The types of integers that sums are made of: of 8 bits, and those less a zero point, which 16 bits hold.
 bool isNarrow(ElementType element);
 

@@ -1,8 +1,7 @@
 #include "applier/view/evaluate_constants.h"
 
-#include <set>
-
 #include "applier/onnx/mapping.h"
+#include "applier/view/element_types.h"
 #include "ir/evaluate.h"
 
 namespace pet {
@@ -11,20 +10,6 @@ namespace {
 constexpr size_t kMostKept = size_t{1} << 20;  ///< elements
 
 }  // namespace
-
-bool ConstantEvaluator::comparesReal(Value v) const {
-  std::set<Value> seen{v};
-  std::vector<Value> open{v};
-  while (!open.empty()) {
-    const Value next = open.back();
-    open.pop_back();
-    if (isComputed(elements_[static_cast<size_t>(next.node)])) return true;
-    for (Value o : program_.node(next).operands) {
-      if (seen.insert(o).second) open.push_back(o);
-    }
-  }
-  return false;
-}
 
 template <class T>
 Expected<const Tensor<T>*> ConstantEvaluator::evaluate(Value v, std::map<Value, Tensor<T>>& done) {
@@ -53,15 +38,12 @@ Expected<const Tensor<T>*> ConstantEvaluator::evaluate(Value v, std::map<Value, 
 Expected<Constant> ConstantEvaluator::value(Value v) {
   if (auto c = inputs_.find(v.node); c != inputs_.end()) return c->second;
   const ElementType element = elements_[static_cast<size_t>(v.node)];
-  if (!isComputed(element) && comparesReal(v)) {
-    auto truth = evaluate(v, doubles_);
-    return truth.map([element](const auto* t) { return Constant::rounded(element, *t); });
-  }
   auto rounded = [element](const auto* t) { return Constant::rounded(element, *t); };
   auto whole = [element](const auto* t) { return Constant::whole(element, *t); };
-  auto constant = !isComputed(element)            ? evaluate(v, integers_).map(whole)
-                : element == ElementType::kDouble ? evaluate(v, doubles_).map(rounded)
-                                                  : evaluate(v, floats_).map(rounded);
+  const bool isFloating = isComputed(element), isWhole = !isFloating && !dependsOnReals(program_, elements_, v);
+  auto constant = isWhole                                        ? evaluate(v, integers_).map(whole)
+                : !isFloating || element == ElementType::kDouble ? evaluate(v, doubles_).map(rounded)
+                                                                 : evaluate(v, floats_).map(rounded);
   if (kept_ > kMostKept) {
     floats_.clear();
     doubles_.clear();

@@ -8,8 +8,8 @@ namespace pet {
 
 /// Evaluates what a view computes from constants alone: in the model's own precision, and where that is of 16 bits in
 /// float, with one rounding of the result; integers and truth values in int64, where they are none of comparisons of
-/// floating point, which is then exact. Large values are forgotten once they are
-/// used, so that memory does not grow with the model.
+/// floating point, which is then exact. Large values are forgotten once they are used, so that memory does not grow
+/// with the model.
 class ConstantEvaluator {
  public:
   explicit ConstantEvaluator(const View& view) : ConstantEvaluator(view.program, view.constants, view.elements) {}
@@ -24,9 +24,6 @@ class ConstantEvaluator {
  private:
   template <class T>
   Expected<const Tensor<T>*> evaluate(Value v, std::map<Value, Tensor<T>>& done);
-
-  /// The value is no floating point, and computed of such.
-  bool comparesReal(Value v) const;
 
   const Program& program_;
   const std::map<int, Constant>& inputs_;

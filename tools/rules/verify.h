@@ -26,8 +26,8 @@ struct Judged {
 };
 
 /// Checks the proof records, and prints a line for each. kCheck: not all are proved.
-Expected<void> verify(const Judged& judged);
+Expected<void> verify(const Judged& o);
 /// Evaluates the rules at small shapes of their classes, and prints a line for each. kCheck: not all are equal.
-Expected<void> evaluateAll(const Judged& judged);
+Expected<void> evaluateAll(const Judged& o);
 
 }  // namespace pet::rules

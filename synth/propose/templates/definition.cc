@@ -60,10 +60,9 @@ std::optional<Program> leaky(const Program& p) {
   return y ? std::optional(std::move(builder).finish({*y}).withoutDeadNodes()) : std::nullopt;
 }
 
-/// Of two values along an axis, the number of the larger one: 1 where the second is, by one comparison.
+/// Of an ArgMax over two values the number of the larger one: 1 where the second is, by one comparison.
 std::optional<Program> whichOfTwo(const Program& p) {
   const Node& node = p.node(p.outputs()[0]);
-  if (!node.is(ops::kArgMax)) return std::nullopt;
   const Value x = node.operands[0];
   const auto axis = node.scalar("axis").asConstant();
   const bool ofEqual = node.scalar("select_last_index") != Expr(0), keeps = node.scalar("keepdims") != Expr(0);
