@@ -253,6 +253,11 @@ class Affinity:
             os.sched_setaffinity(0, self.allowed)
 
 
+def allowed_cpus():
+    """How many CPUs this process may use now."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
 def processor():
     """What is known of the processor: isa, the instruction set the engine's float kernels are chosen by, cpu, vendor, family,
     model, caches."""

@@ -120,7 +120,8 @@ class Engine:
 def timed_on(run, engine, models):
     """Figures of a model, and of its rewritten form where there is one, with the model itself as a control."""
     paths = [str(path) for path in (models if len(models) == 1 else [*models, models[0]])]
-    answer = engine.ask({"cmd": "time", "models": paths, "runs": RUNS, "budget_s": run.options.model_seconds})
+    threads = os.cpu_count() if engine.device in OTHERS else 1  # what checks them runs on the processor
+    answer = engine.ask({"cmd": "time", "models": paths, "runs": RUNS, "budget_s": run.options.model_seconds, "threads": threads})
     first, *others = answer["median"]
     line = {"seconds": first, "p10": answer["p10"][0], "p90": answer["p90"][0]}
     if others:
