@@ -123,12 +123,12 @@ class PlansWithKernels final : public Plans {
     return ofLibrary_ + kernels_.size();
   }
   Expected<std::unique_ptr<Call>> build(size_t i) override {
-    const size_t before = std::min<size_t>(ofLibrary_, 1);
-    if (i >= before && i < before + kernels_.size()) return own(i - before, !hasLibrary_);
-    auto call = library_->build(i < before ? i : i - kernels_.size());
+    if (isOwn(i)) return own(i - before(), !hasLibrary_);
+    auto call = library_->build(inLibrary(i));
     hasLibrary_ = hasLibrary_ || call.has_value();
     return call;
   }
+  bool isCompiled(size_t i) const override { return !isOwn(i) && library_->isCompiled(inLibrary(i)); }
   /// The names of kernels follow from their code.
   Expected<std::unique_ptr<Call>> restore(const std::string& kept) override {
     for (size_t i = 0; i < kernels_.size(); ++i) {
@@ -140,6 +140,10 @@ class PlansWithKernels final : public Plans {
   }
 
  private:
+  /// Of the library's plans so many come before ours.
+  size_t before() const { return std::min<size_t>(ofLibrary_, 1); }
+  bool isOwn(size_t i) const { return i >= before() && i < before() + kernels_.size(); }
+  size_t inLibrary(size_t i) const { return i < before() ? i : i - kernels_.size(); }
   Expected<std::unique_ptr<Call>> own(size_t i, bool alone) const {
     auto call = make_(kernels_[i]);
     if (!call) return tl::unexpected(call.error());

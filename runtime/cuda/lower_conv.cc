@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "runtime/cuda/borders.h"
+#include "runtime/cuda/conv_phases.h"
 #include "runtime/cuda/fused.h"
 #include "runtime/plan/correction.h"
 #include "runtime/plan/window.h"
@@ -77,9 +78,28 @@ std::optional<TensorForm> formIn(const std::vector<size_t>& order, const Access&
   return form;
 }
 
+/// With pads behind that are those before, where no further window fits into that: cuDNN has few plans for others.
+Window withEvenPads(Window w) {
+  for (size_t d = 0; d < w.kernel.size(); ++d) {
+    const auto x = static_cast<int64_t>(w.x.access.tables[2 + d].size());
+    const auto [whole, windows] = w.transposed ? std::pair(w.y[2 + d], x) : std::pair(x, w.y[2 + d]);
+    const int64_t rest = whole + 2 * w.before[d] - (w.kernel[d] - 1) * (w.dilations[d] + 1) - 1;
+    if (rest >= 0 && rest / w.strides[d] + 1 == windows) w.after[d] = w.before[d];
+  }
+  return w;
+}
+
 class ConvLowering {
  public:
-  ConvLowering(Planner& p, int n, Window w, const Epilogue& e) : p_(p), n_(n), w_(std::move(w)), e_(e) {
+  ConvLowering(Planner& p, int n, Window w, const Epilogue& e)
+      : p_(p),
+        n_(n),
+        w_(withEvenPads(std::move(w))),
+        e_(e),
+        numbers_(*p.constant(p.node(n).operands[1])),
+        scale_(e.scale),
+        shift_(e.shift) {
+    numbers_.extents = kernelShape(w_.inner, w_.outer);
     const auto given = p.orders.find(n);
     isGiven_ = given != p.orders.end();
     order_ = isGiven_ ? given->second : usualOrder(w_);
@@ -95,6 +115,16 @@ class ConvLowering {
   }
 
  private:
+  /// The phases of what `e` follows.
+  ConvLowering(Planner& p, int n, ConvPhases phases, const Epilogue& e)
+      : p_(p), n_(n), w_(phases.conv), e_(e), numbers_(phases.weights), phases_(std::move(phases)) {
+    for (int64_t c : phases_->channels) {
+      const auto channel = static_cast<size_t>(c);
+      if (!e.scale.empty()) scale_.push_back(e.scale[channel]);
+      if (!e.shift.empty()) shift_.push_back(e.shift[channel]);
+    }
+  }
+
   /// How the tensors of a call lie, in one order; with `inner` and `outer` channels, of which the last ones may be
   /// there for tensor cores alone, with weights of zero.
   struct Forms {
@@ -154,6 +184,7 @@ class ConvLowering {
       ++d;
     std::optional<Made> best;
     for (const Fused& fused : choicesOf(e_)) {
+      if (fused.added && (best || phases_)) continue;  // what computes more is there; what is added lies otherwise
       call.bias = fused.bias;
       call.added = fused.added ? formIn(forms.dimensions, forms.dense) : std::nullopt;
       call.activation = activationIn(fused, e_);
@@ -186,8 +217,28 @@ class ConvLowering {
     auto made = make(forms, *to);
     if (!made || (beside && !p_.isBetterBeside(*beside, *made->call))) return false;
     if (!into && order_ == Order::kChannelsLast) takeBorders(forms, *made);
+    if (!into && emitPhases(*made)) return true;
     if (!isGiven_ && made->seconds) noteCosts(*made->seconds);
     emitCall(std::move(*made), forms, into);
+    return true;
+  }
+
+  /// A transposed convolution's phases, if that is timed and faster, with a copy to where their results belong.
+  bool emitPhases(const Made& made) {
+    auto phases = w_.transposed && made.seconds ? phasesOf(w_, numbers_) : std::nullopt;
+    if (!phases) return false;
+    ConvLowering conv(p_, n_, std::move(*phases), e_);
+    std::optional<std::pair<Forms, Made>> best;
+    for (Order order : {Order::kChannelsLast, Order::kRowMajor}) {
+      Forms forms = conv.formsIn(order);
+      auto other = conv.make(forms, *formIn(forms.dimensions, forms.dense));
+      if (!other || !other->seconds) continue;
+      if (order == Order::kChannelsLast) conv.takeBorders(forms, *other);
+      if (!best || *other->seconds < *best->second.seconds) best = std::pair(std::move(forms), std::move(*other));
+    }
+    const double copy = copySeconds(elementCount(w_.y) * p_.elementBytes());
+    if (!best || *best->second.seconds + copy >= *made.seconds) return false;
+    conv.emitCall(std::move(best->second), best->first, std::nullopt);
     return true;
   }
 
@@ -227,13 +278,11 @@ class ConvLowering {
     const Fused& fused = made.fused;
     const std::string name = made.call->name();
     const Place operand = operandIn(forms);
-    Tensor<float> numbers = *p_.constant(p_.node(n_).operands[1]);
-    numbers.extents = kernelShape(w_.inner, w_.outer);
-    const Place weights = p_.constantPlace(kernelOf(w_, numbers, forms.kernel, e_.scale));
+    const Place weights = p_.constantPlace(kernelOf(w_, numbers_, forms.kernel, scale_));
     std::vector<CallStep::Argument> arguments{{-1, 0}, {operand.buffer, operand.access.offset}, {weights.buffer, 0}};
     if (fused.bias) {
       Tensor<float> bias({forms.outer});
-      std::copy(e_.shift.begin(), e_.shift.end(), bias.data.begin());
+      std::copy(shift_.begin(), shift_.end(), bias.data.begin());
       arguments.push_back({p_.constantPlace(std::move(bias)).buffer, 0});
     }
     const Access dense = w_.resultForm(forms.dense);
@@ -247,9 +296,10 @@ class ConvLowering {
     arguments[0] = {whole.buffer, whole.access.offset};
     p_.emitCall(std::move(made.call), whole, std::move(arguments));
     Place y = hasMore ? p_.firstChannels(whole, w_.outer) : whole;
+    if (phases_) y.access = w_.resultForm(phases_->resultIn(w_.callForm(y.access)));
     emitRest(p_, fused, e_, y, 1);
     p_.define(e_.result, std::move(y));
-    p_.note(n_, name);
+    p_.note(n_, phases_ ? name + " of phases" : name);
   }
 
   Place operandIn(const Forms& forms) {
@@ -261,8 +311,11 @@ class ConvLowering {
   int n_;
   Window w_;
   const Epilogue& e_;
-  Order order_;
-  bool isGiven_;  ///< the order is what it shall be
+  Tensor<float> numbers_;             ///< the kernel, row-major
+  std::vector<float> scale_, shift_;  ///< per channel of the call's result
+  std::optional<ConvPhases> phases_;  ///< that it computes
+  Order order_ = Order::kChannelsLast;
+  bool isGiven_ = false;  ///< the order is what it shall be
   std::string why_;
 };
 

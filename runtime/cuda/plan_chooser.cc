@@ -189,14 +189,17 @@ size_t fastestThatAgrees(const std::vector<Timed>& plans, double tolerance) {
 }  // namespace
 
 Expected<PlanChooser::Choice> PlanChooser::fastest(Plans& plans, size_t count, Clock::time_point begin) {
-  constexpr size_t kLeast = 2;  // so that one speaks for the other
+  constexpr size_t kLeast = 2;        // so that one speaks for the other
+  constexpr double kCompiled = 0.25;  // of the time: the first ones are about as fast as those that would follow
   const double limit = device_.searchSeconds();
   std::vector<Timed> timed;
   std::unique_ptr<Call> untimed;
   std::optional<double> least;
   Error why{ErrorKind::kUnsupported, "no plan", "", ""};
   std::unique_ptr<Trial> trial;
-  for (size_t i = 0; i < count && !(timed.size() >= kLeast && secondsSince(begin) > limit); ++i) {
+  for (size_t i = 0; i < count; ++i) {
+    const double most = plans.isCompiled(i) ? kCompiled * limit : limit;
+    if (timed.size() >= kLeast && secondsSince(begin) > most) continue;
     auto call = plans.build(i);
     if (!call) {
       why = call.error();

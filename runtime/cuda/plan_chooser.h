@@ -25,13 +25,16 @@ class Plans {
   virtual Expected<size_t> count() = 0;
   /// After count(). kUnsupported: why it is none after all.
   virtual Expected<std::unique_ptr<Call>> build(size_t i) = 0;
+  /// After count(): the library compiles the plan's code when it is built, which takes a second, rather than what
+  /// timing it takes, a thousandth.
+  virtual bool isCompiled(size_t) const { return false; }
   /// The plan of which this was Call::kept(), perhaps in another process.
   virtual Expected<std::unique_ptr<Call>> restore(const std::string& kept) = 0;
 };
 
-/// Takes the fastest of a library's plans, timed on the device once, for Device::searchSeconds(), of those whose
-/// results most agree on; what was found is kept by device and problem. On a device that times nothing it takes the
-/// first.
+/// Takes the fastest of a library's plans, timed on the device once, of those whose results most agree on; what was
+/// found is kept by device and problem. That takes Device::searchSeconds(), of which plans that are compiled get a
+/// quarter. On a device that times nothing it takes the first.
 class PlanChooser {
  public:
   /// `store` may be null: then plans are kept as long as this is there. `device` outlives it.

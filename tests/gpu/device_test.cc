@@ -92,8 +92,8 @@ TEST(Gpu, PlansAreTimedOnce) {
     expectReference(run, 3e-2);
     const PlanCounts counts = (*device)->planCounts();
     EXPECT_EQ(counts.timed > 0, start == 0);
-    EXPECT_EQ(counts.chosen, start == 0 ? 4 : 0);  // the convolution in both orders of dimensions
-    EXPECT_EQ(counts.restored, start == 0 ? 0 : 4);
+    EXPECT_EQ(counts.chosen, start == 0 ? 4 : 0);     // the convolution in both orders of dimensions
+    EXPECT_TRUE(start == 0 || counts.restored >= 4);  // and again where another order is faster, in the second plan
     EXPECT_EQ(counts.compiled, start == 0 ? 1 : 0);
     EXPECT_THAT(notesOf(*run.model), testing::HasSubstr("cuDNN attention"));
     if (start == 0) notes = notesOf(*run.model);

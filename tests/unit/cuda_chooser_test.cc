@@ -1,9 +1,13 @@
 // Which of a library's plans is taken, what is kept of it, and what happens where a library, memory or the place for
 // plans refuses: on this processor, with times that tests make up.
 
+#include <chrono>
+#include <thread>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "runtime/cuda/plan_chooser.h"
 #include "tests/unit/cuda_host_support.h"
 #include "tests/unit/cuda_store.h"
 
@@ -88,6 +92,59 @@ TEST(CudaChooser, APlanThatMostOthersContradictIsNotTaken) {
   options.seconds = [](const std::string& name) { return name.back() == '1' ? 1e-4 : 1e-3; };
   options.isWrong = [](const std::string& name) { return name.back() == '1'; };
   EXPECT_THAT(prepare(kConv, options).notes, HasSubstr("host conv 0"));  // the library expects most of the first one
+}
+
+class NamedCall final : public Call {
+ public:
+  explicit NamedCall(std::string name) : name_(std::move(name)) {}
+  void run(std::span<const Address>, Address) override {}
+  std::string name() const override { return name_; }
+
+ private:
+  std::string name_;
+};
+
+/// So many plans, of which the last ones are compiled, in 40 ms each.
+class SlowPlans final : public Plans {
+ public:
+  SlowPlans(size_t count, size_t compiled) : count_(count), compiled_(compiled) {}
+  std::string problem() const override { return "slow"; }
+  std::vector<int64_t> elements() const override { return {4}; }
+  Expected<size_t> count() override { return count_; }
+  bool isCompiled(size_t i) const override { return i >= count_ - compiled_; }
+  Expected<std::unique_ptr<Call>> build(size_t i) override {
+    if (isCompiled(i)) std::this_thread::sleep_for(std::chrono::milliseconds(40));
+    ++(isCompiled(i) ? builtSlowly : built);
+    return std::make_unique<NamedCall>(std::to_string(i));
+  }
+  Expected<std::unique_ptr<Call>> restore(const std::string&) override {
+    return fail(ErrorKind::kUnsupported, "nothing is kept");
+  }
+
+  size_t built = 0, builtSlowly = 0;
+
+ private:
+  size_t count_, compiled_;
+};
+
+/// (how many plans are timed, how many that are compiled)
+std::pair<size_t, size_t> triedOf(size_t count, size_t compiled, double searchSeconds) {
+  HostOptions options = hostOptions();
+  options.seconds = [](const std::string& name) { return name == "0" ? 2e-3 : 1e-3; };
+  options.searchSeconds = searchSeconds;
+  auto device = hostDevice(options);
+  PlanChooser chooser(*device, nullptr);
+  SlowPlans plans(count, compiled);
+  auto call = chooser.choose(plans);
+  EXPECT_TRUE(call && (*call)->name() == "1");
+  return {plans.built, plans.builtSlowly};
+}
+
+TEST(CudaChooser, PlansThatAreCompiledGetLittleTime) {
+  EXPECT_EQ(triedOf(6, 3, 1e6), std::pair(size_t{3}, size_t{3}));
+  EXPECT_EQ(triedOf(6, 0, 1e6), std::pair(size_t{6}, size_t{0}));
+  EXPECT_LE(triedOf(6, 3, 0.1).second, 1U);  // behind the first one a quarter of the time is over
+  EXPECT_EQ(triedOf(3, 3, 0.1).second, 2U);  // so that one speaks for the other
 }
 
 TEST(CudaChooser, EqualCallsAreTimedOnce) {

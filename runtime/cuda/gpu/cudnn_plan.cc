@@ -1,5 +1,6 @@
 #include "runtime/cuda/gpu/cudnn_plan.h"
 
+#include <algorithm>
 #include <set>
 #include <stdexcept>
 
@@ -113,6 +114,8 @@ class Description {
   virtual ~Description() = default;
   /// "", or why cuDNN has no such graph. The result's tensor comes with its dimensions.
   virtual std::string describe(Graph& graph, Node& y) const = 0;
+  /// Something else computes it where cuDNN has no plan, and as fast as one that is compiled.
+  virtual bool hasAlternative(Precision) const { return false; }
   /// What plans' names begin with.
   virtual std::string_view prefix() const { return ""; }
   virtual const TensorForm& y() const = 0;
@@ -136,6 +139,11 @@ class ConvDescription final : public Description {
       y = graph.pointwise(y, *function);
     }
     return "";
+  }
+  /// In float, what is compiled for the functions behind a convolution takes 4 to 15 times as long as its own plans
+  /// (cuDNN 9.19, H200), and up to 12 s to build.
+  bool hasAlternative(Precision precision) const override {
+    return precision == Precision::kFp32 && (call_.bias || call_.added || call_.activation);
   }
   std::string_view prefix() const override { return call_.transposed ? "dgrad " : ""; }
   const TensorForm& y() const override { return call_.y; }
@@ -196,6 +204,8 @@ fe::error_t aim(Graph& graph, const CudnnTarget& target) {
 }
 
 using Notes = std::vector<fe::NumericalNote_t>;
+using Behaviour = fe::BehaviorNote_t;
+constexpr Behaviour kCompiled = Behaviour::RUNTIME_COMPILATION;
 
 /// What plans do with numbers that a precision does not admit: sums in the precision of memory; in float, rounded
 /// factors.
@@ -229,13 +239,19 @@ class CudnnPlans final : public Plans {
     std::set<std::string> seen;  // several heuristics name the same ones
     for (int64_t i = 0; i < graph_->get_execution_plan_count(); ++i) {
       std::string name;
-      if (graph_->get_plan_name_at_index(i, name).is_good() && seen.insert(name).second) plans_.push_back({i, name});
+      if (!graph_->get_plan_name_at_index(i, name).is_good() || !seen.insert(name).second) continue;
+      std::vector<Behaviour> notes;
+      const bool known = graph_->get_behavior_notes_for_plan_at_index(i, notes).is_good();
+      const bool compiled = known && std::find(notes.begin(), notes.end(), kCompiled) != notes.end();
+      plans_.push_back({i, name, compiled});
     }
+    std::stable_partition(plans_.begin(), plans_.end(), [](const Known& plan) { return !plan.compiled; });
     return plans_.size();
   }
+  bool isCompiled(size_t i) const override { return plans_[i].compiled; }
 
   Expected<std::unique_ptr<Call>> build(size_t i) override {
-    const auto& [plan, name] = plans_[i];
+    const auto& [plan, name, compiled] = plans_[i];
     if (auto ok = graph_->build_plan_at_index(plan); ok.is_bad()) return refused(ok);
     return std::make_unique<CudnnCall>(graph_, plan, std::string(description_->prefix()) + name, target_);
   }
@@ -272,6 +288,7 @@ class CudnnPlans final : public Plans {
     if (ok.is_good()) ok = graph_->create_execution_plans(modes);
     graph_->deselect_numeric_notes(refusedNotes(precision_));
     if (wanted) graph_->deselect_numeric_notes(unwantedNotes());
+    if (description_->hasAlternative(precision_)) graph_->deselect_behavior_notes({kCompiled});
     if (ok.is_good()) ok = handle() ? graph_->check_support(handle()) : graph_->check_support();
     if (ok.is_bad()) return refused(ok);
     return {};
@@ -279,7 +296,7 @@ class CudnnPlans final : public Plans {
 
  private:
   /// Raised when a kept plan is no longer what describe() would make of its problem.
-  static constexpr int kForm = 2;
+  static constexpr int kForm = 3;
 
   cudnnHandle_t handle() const { return static_cast<cudnnHandle_t>(target_.handle); }
 
@@ -304,7 +321,12 @@ class CudnnPlans final : public Plans {
   Precision precision_;
   const CudnnTarget& target_;
   std::shared_ptr<Graph> graph_;
-  std::vector<std::pair<int64_t, std::string>> plans_;  ///< each name once
+  struct Known {
+    int64_t plan;
+    std::string name;
+    bool compiled;
+  };
+  std::vector<Known> plans_;  ///< each name once, compiled ones last
 };
 
 }  // namespace
