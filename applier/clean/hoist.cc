@@ -31,6 +31,16 @@ std::optional<LayoutSpec> layoutPassed(const Node& n, const Shape& operand) {
   return layout ? std::optional(*layout) : depthToSpace(n, operand);
 }
 
+/// A Resize to no less in any dimension: in front of it there is no more to compute.
+bool enlarges(const Node& n, const Shape& operand) {
+  if (!n.is(ops::kResize)) return false;
+  for (size_t d = 0; d < operand.size(); ++d) {
+    const auto before = operand[d].asConstant(), after = n.shapes[0][d].asConstant();
+    if (before && after ? *after < *before : !quotient(n.shapes[0][d], operand[d])) return false;
+  }
+  return true;
+}
+
 /// How the constant comes to a value: along which dimension it varies there, and the layout operators, with their
 /// operands, that made another constant of it on the way.
 struct Arrival {
@@ -57,6 +67,11 @@ class Hoister {
            !constant_[static_cast<size_t>(i)];
   }
   bool required(Value v) const { return required_.contains(v); }
+  /// It may be passed: a layout operator, or a Resize.
+  bool isPassable(int i) const {
+    const Node& n = node(i);
+    return n.op->layout || (!n.operands.empty() && enlarges(n, old().shape(n.operands[0])));
+  }
 
   std::optional<Moving> moving(int i) const;
   bool passes(const Moving& f, int layout, int dimension, std::vector<int>& dimensions) const;
@@ -121,11 +136,17 @@ bool keepsFill(const OpRow& f, const Node& filling) {
   return f.facts.zeroPreserving && (!pad || filling.number("value") == 0);
 }
 
-/// True if the function commutes with this layout operator; `dimensions`: where the constant varies, per operand. Each
-/// case is proved: tests/unit/applier_hoist_test.cc has the table.
+/// True if the function commutes with this operator, a passable one; `dimensions`: where the constant varies, per
+/// operand. Each case is proved: tests/unit/applier_hoist_test.cc has the table.
 bool Hoister::passes(const Moving& f, int layout, int dimension, std::vector<int>& dimensions) const {
   const Node& n = node(layout);
   dimensions.assign(n.operands.size(), dimension);
+  if (n.is(ops::kResize)) {
+    // Nearest neighbours are copies; the shares of interpolation are 1 together.
+    if (!f.adds()) return n.text("mode") == "nearest";
+    const auto d = static_cast<size_t>(dimension);
+    return dimension < 0 || old().shape(n.operands[0])[d] == n.shapes[0][d];
+  }
   if (!f.adds()) return !n.op->fills || keepsFill(*node(f.node).op, n);
   if (n.is(ops::kConcat)) return true;
   if (n.is(ops::kSlice)) {
@@ -151,14 +172,14 @@ bool Hoister::passes(const Moving& f, int layout, int dimension, std::vector<int
   return false;
 }
 
-/// Collects the layout operators that the function passes and the values it ends at.
+/// Collects the operators that the function passes and the values it ends at.
 bool Hoister::planValue(const Moving& f, Value v, const Arrival& arrival, Arrivals& met) const {
   const Node& n = node(v.node);
   if (required(v) || !isNew(v.node) || taken_.contains(v.node)) return false;
   if (f.adds() && isEmpty(old().shape(v))) return false;
   // Met again, a value may want another constant: Concat(u, u) along the channels.
   if (auto [first, inserted] = met.emplace(v, arrival); !inserted) return first->second == arrival;
-  if (!n.op->layout) return true;
+  if (!isPassable(v.node)) return true;
   std::vector<int> dimensions;
   if (n.shapes.size() != 1 || !passes(f, v.node, arrival.dimension, dimensions)) return false;
   bool parts = joins(n, arrival.dimension);
@@ -166,7 +187,7 @@ bool Hoister::planValue(const Moving& f, Value v, const Arrival& arrival, Arriva
     return old().shape(o)[static_cast<size_t>(arrival.dimension)].asConstant().has_value();
   };
   if (f.adds() && parts && !std::all_of(n.operands.begin(), n.operands.end(), isNumber)) return false;
-  bool regroups = !n.is(ops::kSlice) && !n.is(ops::kConcat);
+  bool regroups = !n.is(ops::kSlice) && !n.is(ops::kConcat) && !n.is(ops::kResize);
   bool changes = arrival.dimension >= 0 && (regroups || parts);
   for (size_t i = 0; i < n.operands.size(); ++i) {
     Arrival next{dimensions[i], arrival.through};
@@ -178,16 +199,16 @@ bool Hoister::planValue(const Moving& f, Value v, const Arrival& arrival, Arriva
 
 bool Hoister::plan(const Moving& f) {
   Arrivals met;
-  if (!node(f.operand.node).op->layout || !planValue(f, f.operand, {f.dimension}, met)) return false;
+  if (!isPassable(f.operand.node) || !planValue(f, f.operand, {f.dimension}, met)) return false;
   // Nobody else may see what is inside.
-  auto passed = [&](int reader) { return reader >= 0 && node(reader).op->layout && met.contains({reader, 0}); };
+  auto passed = [&](int reader) { return reader >= 0 && isPassable(reader) && met.contains({reader, 0}); };
   for (const auto& [v, arrival] : met) {
     for (int reader : readers_[v]) {
       if (reader != f.node && !passed(reader)) return false;
     }
   }
   for (const auto& [v, arrival] : met) {
-    if (node(v.node).op->layout) taken_.insert(v.node);
+    if (isPassable(v.node)) taken_.insert(v.node);
   }
   taken_.insert(f.node);
   planned_.emplace(f.node, f);
@@ -298,7 +319,7 @@ Value Hoister::pushedThrough(const Moving& f, int layout, const Added& c) {
 
 Value Hoister::push(const Moving& f, Value v, const Added& c) {
   if (auto it = pushed_.find(v); it != pushed_.end()) return it->second;
-  Value result = node(v.node).op->layout ? pushedThrough(f, v.node, c) : atLeaf(f, v, c);
+  Value result = isPassable(v.node) ? pushedThrough(f, v.node, c) : atLeaf(f, v, c);
   return pushed_[v] = result;
 }
 

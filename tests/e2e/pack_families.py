@@ -60,10 +60,11 @@ FAMILIES = [
     ("attention-in-blocks", ["attention-banded", "attention-banded-rows", "attention-banded-heads", "attention-banded-heads-plain",
                              "attention-banded-heads-scaled", "attention-banded-where"], False,
      ["Band", "Pad", "Concat", "Where", "Softmax"], 8),
-    ("axes", ["resize-linear", "resize-linear-corners", "resize-cubic", "resize-cubic-corners", "resize-linear-3d", "averagepool"], False,
-     ["Eye", "MatMul"], 2),  # all axes as products with matrices
+    ("axes", ["resize-linear", "resize-linear-corners", "resize-cubic", "resize-cubic-corners", "resize-linear-3d", "resize-linear-3d-corners",
+              "averagepool"], False, ["Eye", "MatMul"], 2),  # all axes as products with matrices
     ("axes", ["upscaling-depthwise-s2", "upscaling-depthwise-s4", "upscaling-depthwise-s8", "upscaling-s2", "upscaling-s8", "upscaling-s16",
               "upscaling-s32"], False, ["Eye", "ConvTranspose", "MatMul"], 6),  # rows, columns or both
+    ("axes", ["resize-linear-3d-conv-1x1"], False, ["Conv", "Eye", "MatMul"], 2),  # the Conv first
     ("axes", ["mean-of-neighbours"], False, ["Eye", "AveragePool", "MatMul"], 1),
     ("axes", ["cumsum"], False, ["Eye", "CumSum", "MatMul"], 1),
     ("exchanged", ["matmul-diagonal"], False, ["Mul"], 1),

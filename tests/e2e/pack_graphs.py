@@ -54,6 +54,9 @@ MODELS = {
     "transition": (
         [node("Conv", ["x", "w"], ["a"]), node("AveragePool", ["a"], ["y"], kernel_shape=[2, 2], strides=[2, 2])],
         {"x": [2, 16, 8, 8]}, ["y"], {"w": weights(10, 16, 1, 1)}, ["conv-1x1-pool/Conv(AveragePool(x))"]),
+    "upscaled head": (
+        [node("Resize", ["x", "", "twice"], ["a"], **NEAREST), node("Conv", ["a", "w", "b"], ["c"]), node("Relu", ["c"], ["y"])],
+        {"x": [1, 8, 7, 9]}, ["y"], {"twice": TWICE, "w": weights(4, 8, 1, 1), "b": weights(4)}, ["resize-conv-1x1/Resize(Conv(x))"]),
     "upscaled": (
         [node("Resize", ["x", "", "twice"], ["a"], **NEAREST), node("Conv", ["a", "w", "b"], ["y"], pads=[1, 1, 1, 1])],
         {"x": [1, 8, 7, 9]}, ["y"], {"twice": TWICE, "w": weights(4, 8, 3, 3), "b": weights(4)},
@@ -181,6 +184,13 @@ MODELS = {
     "volume": (
         [node("Resize", ["x", "", "", "to"], ["y"], mode="linear", coordinate_transformation_mode="half_pixel")],
         {"x": [1, 4, 3, 6, 5]}, ["y"], {"to": np.array([1, 4, 6, 9, 10])}, ["resize-linear-3d/matrix-4_matrix-3_matrix-2"]),
+    "volume with corners": (
+        [node("Resize", ["x", "", "", "to"], ["y"], mode="linear", coordinate_transformation_mode="align_corners")],
+        {"x": [1, 4, 3, 6, 5]}, ["y"], {"to": np.array([1, 4, 6, 9, 10])}, ["resize-linear-3d-corners/matrix-4_matrix-3_matrix-2"]),
+    "volume head": (
+        [node("Resize", ["x", "", "", "to"], ["t"], mode="linear", coordinate_transformation_mode="half_pixel"), node("Conv", ["t", "w", "b"], ["y"])],
+        {"x": [1, 4, 3, 6, 5]}, ["y"], {"to": np.array([1, 4, 6, 9, 10]), "w": weights(2, 4, 1, 1, 1), "b": weights(2)},
+        ["resize-linear-3d-conv-1x1/conv_matrix-4_matrix-3_matrix-2"]),
     "pyramid": (
         [node("MaxPool", ["x"], ["y"], kernel_shape=[13, 13], pads=[6, 6, 6, 6], strides=[1, 1])],
         {"x": [1, 8, 20, 18]}, ["y"], {}, ["maxpool/itself-2_itself-3", "maxpool/itself-3_itself-2_merged"]),
@@ -278,6 +288,7 @@ MODELS = {
 PHASES = ["Conv"] * 4 + ["Concat", "DepthToSpace"]
 OPERATORS = {
     "conv3d-frame/sum(conv(frames(x)))": ["Reshape", "Conv", "Reshape"],  # two thirds of the kernel are gone
+    "resize-conv-1x1/Resize(Conv(x))": ["Conv", "Relu", "Resize"],  # bias and activation come along
     "resize-conv/d2s(conv(phases(x)))": PHASES,
     "resize-conv-5x5/d2s(conv(phases(x)))": PHASES,
     "resize-reflect-conv/d2s(edge-conv(phases(x)))": ["Pad", "Conv"] * 4 + ["Concat", "DepthToSpace"],

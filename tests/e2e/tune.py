@@ -239,6 +239,17 @@ def check_layouts(folder):
     expect("layouts", sorted(s["weights"] for s in samples(timings)) == ["cold", "cold", "warm", "warm"], "settings")
 
 
+def check_caches(folder):
+    """The caches are overwritten where constants are more than a little of what is read: activations come from the operator in front."""
+    timings = folder / "caches.jsonl"
+    pack, grid = both(folder, [8, 32])
+    body = "one = len(models) == 1\nanswer(times(models, median=[0.25] if one else [3.0 if request['cold'] else 2.0, 1.0]))"
+    done = tune(pack, timings, "--shapes", grid, "--runner", fake(folder, "caches", body), "--no-bare")
+    expect("caches", done.returncode == 0, done.stderr)
+    found = {(s["name"], s["shapes"]["H"]): s["pattern"] for s in samples(timings)}
+    expect("caches", found == {(name, h): seconds for name in ["conv/transposed", "d2/phases"] for h, seconds in [(8, 3.0), (32, 2.0)]}, f"{found}")
+
+
 def check_outliers(folder, pack, grid):
     """A run far from the others is counted, and kept."""
     runs = "[[2.0] * 11 + [9.0]] * len(models)"
@@ -384,6 +395,7 @@ def main():
         check_deadly(folder)
         check_hopeless(folder, pack)
         check_layouts(folder)
+        check_caches(folder)
         check_outliers(folder, pack, grid)
         check_uncertain(folder)
         check_show(folder, pack, grid)

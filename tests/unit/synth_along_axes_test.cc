@@ -136,6 +136,11 @@ TEST(AxesGenerator, APointwiseConvGoesFirst) {
   const auto ways = waysOf(program);
   EXPECT_THAT(ways, ::testing::IsSupersetOf({"conv_itself-2_itself-3-4_merged", "conv_matrix-2_itself-3-4_merged"}));
   EXPECT_THAT(ways, ::testing::Not(::testing::Contains("conv_matrix-2_matrix-3_matrix-4")));
+  const auto interpolated = waysOf(
+      "shape N C D H W F T U V\n x: [N, C, D, H, W]\n w: const [F, C, 1, 1, 1]\n"
+      " t = Resize(x) mode=linear sizes=[N, C, T, U, V]\n y = Conv(t, w)");
+  EXPECT_THAT(interpolated, ::testing::IsSupersetOf({"conv_matrix-2_matrix-3_matrix-4", "conv_matrix-2_itself-3-4"}));
+  EXPECT_THAT(interpolated, ::testing::Not(::testing::Contains("conv_matrix-2_matrix-3_itself-4")));
   auto done = synthesize({pattern(patternOf(program))}, {});
   ASSERT_TRUE(done) << done.error().message();
   EXPECT_THAT(done->rules.rules,

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "ir/work.h"
 #include "rules/gain/figures.h"
 #include "tools/common/cuda_device.h"
 #include "tools/tune/subgraph.h"
@@ -14,6 +17,7 @@ namespace {
 
 constexpr int kLayoutRuns = 7;        ///< timed runs of a chain of layouts, in
 constexpr double kLayoutShare = 0.2;  ///< so much of a point's seconds
+constexpr double kFewConstants = 16;  ///< as many times the constants are less than a program takes and gives: few
 constexpr double kFarOut = 3;         ///< an outlier is so many spreads from the median
 
 Expected<Row> unbuilt(const Error& error) {
@@ -53,6 +57,21 @@ size_t runsOf(const TimeAnswer& a) {
   return count;
 }
 
+/// Constants, as the applier folds them, are more than a kFewConstants-th of what a program takes and gives.
+bool readsMany(const Program& program, const Bindings& symbols) {
+  const std::vector<bool> constant = constantNodes(program);
+  std::set<Value> read;
+  for (size_t i = 0; i < program.nodes().size(); ++i) {
+    if (!constant[i]) read.insert(program.nodes()[i].operands.begin(), program.nodes()[i].operands.end());
+  }
+  double constants = 0;
+  for (Value v : read) {
+    if (constant[static_cast<size_t>(v.node)]) constants += elementsOf(program.shape(v), symbols).value_or(0);
+  }
+  const auto figures = figuresOf(program, symbols);
+  return constants > 0 && (!figures || constants * kFewConstants > figures->input + figures->output);
+}
+
 /// What the layouts at the ends of the replacement move that took any time.
 int64_t movedBytes(const Job& job, const TimingSample& sample) {
   constexpr double kElementBytes = 4;
@@ -80,14 +99,10 @@ TimingSample Tuner::blank(const Job& job) const {
           .opset = job.opset};
 }
 
-/// Weights come from memory, activations from the operator in front: where neither program reads a constant, the caches
-/// are left as they are.
+/// Weights come from memory, activations from the operator in front. Overwriting the caches takes both from them: only
+/// where one of the programs reads many constants, else they are left as they are.
 bool Tuner::comesFromMemory(const Job& job) const {
-  auto readsConstants = [](const Program& program) {
-    const auto constant = constantNodes(program);
-    return std::find(constant.begin(), constant.end(), true) != constant.end();
-  };
-  return !o_.warm && (readsConstants(job.pattern->program) || readsConstants(job.rule->replacement));
+  return !o_.warm && (readsMany(job.pattern->program, job.shapes) || readsMany(job.rule->replacement, job.symbols));
 }
 
 Expected<Row> Tuner::measure(const Job& job) {

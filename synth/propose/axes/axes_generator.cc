@@ -403,7 +403,12 @@ class AxesGenerator : public Generator {
     const bool isSymbol = own == first && first.isAffine() && first.affine().asVariable();
     std::vector<Way> ways = along->isOfParts() ? waysOfParts(*along, node, program_.shape(n.operands[0]).size())
                                                : waysOf(*along, node, isSymbol);
-    if (!prefix_.empty()) std::erase_if(ways, [](const Way& w) { return w.parts.size() > 2; });
+    const bool copies = n.is(ops::kResize) && n.text("mode") == "nearest";
+    auto isOfMany = [&](const Way& w) {
+      const bool multiplies = std::all_of(w.parts.begin(), w.parts.end(), [](const Part& p) { return p.isMatrix; });
+      return w.parts.size() > 2 && (copies || !multiplies);
+    };
+    if (!prefix_.empty()) std::erase_if(ways, isOfMany);
     ways_.insert(ways_.end(), ways.begin(), ways.end());
   }
 
