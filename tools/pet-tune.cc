@@ -167,10 +167,11 @@ Expected<Plan> planned(const Options& o) {
   auto timings = resume(o.output);
   if (!timings) return tl::unexpected(timings.error());
   plan.timings = std::move(*timings);
-  const std::string shipped = tool::shippedTimings(o.device).value_or("");
-  auto known = shipped.empty() ? Timings() : readTimings(shipped);
-  if (!known) return tl::unexpected(known.error());
-  plan.shipped = std::move(*known);
+  for (const auto& shipped : tool::allShippedTimings()) {
+    auto known = readTimings(shipped.string());
+    if (!known) return tl::unexpected(known.error());
+    plan.shipped.merge(*known);
+  }
   auto jobs = tune::plan(plan.rules, *grid, o, [&](std::string_view what, double share) { status.show(what, share); });
   if (!jobs) return tl::unexpected(jobs.error());
   plan.jobs = std::move(*jobs);

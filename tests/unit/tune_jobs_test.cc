@@ -94,5 +94,16 @@ TEST_F(TuneSchedule, OfWhatNothingIsKnownComesAsPlannedBeforeWhatLoses) {
   EXPECT_THAT(tune::nextJobs(rules_, jobs, {0, 1, 2}, nothing, {}, machine("B"), o_), testing::ElementsAre(0, 1, 2));
 }
 
+TEST_F(TuneSchedule, OfADeviceThatNothingIsKnownOfWhatGainsOnOthersComesFirst) {
+  auto jobs = jobsAt({shapes(64, 56), shapes(1, 28)});
+  jobs[0].hash = "a rule that nobody timed";
+  o_.device = "cuda:h200";
+  const auto promised = tune::promisedSeconds(rules_, jobs, elsewhere_, machine("B"), o_);
+  EXPECT_EQ(promised[0], 0);
+  EXPECT_GT(promised[1], 0);
+  EXPECT_LT(promised[1], 1e-12);
+  EXPECT_THAT(tune::nextJobs(rules_, jobs, {0, 1}, promised, {}, machine("B"), o_), testing::ElementsAre(1, 0));
+}
+
 }  // namespace
 }  // namespace pet::tune_jobs_test

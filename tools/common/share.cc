@@ -1,5 +1,6 @@
 #include "tools/common/share.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <sstream>
 
@@ -76,6 +77,20 @@ Expected<std::string> shippedTimings(const std::string& device) {
     if (std::filesystem::exists(path, ignored)) return path.string();
   }
   return "";
+}
+
+std::vector<fs::path> allShippedTimings() {
+  std::vector<fs::path> files;
+  auto folder = shareFolder();
+  if (!folder) return files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(*folder, error)) {
+    const std::string name = entry.path().filename().string();
+    auto isEnd = [&](std::string_view extension) { return name.ends_with(extension); };
+    if (std::any_of(std::begin(kTimingsExtensions), std::end(kTimingsExtensions), isEnd)) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
 }
 
 }  // namespace pet::tool

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ir/error.h"
 
@@ -33,5 +34,7 @@ inline constexpr std::string_view kTimingsExtensions[] = {".timings.jsonl", ".ti
 
 /// The timings of a device that come with the tool; "": there are none. kUsage: there is no share folder.
 Expected<std::string> shippedTimings(const std::string& device);
+/// Those of all devices, by name; none where there is no share folder.
+std::vector<std::filesystem::path> allShippedTimings();
 
 }  // namespace pet::tool

@@ -20,22 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The files of timings in the share folder, by name.
-std::vector<fs::path> shippedTimings() {
-  std::vector<fs::path> files;
-  auto folder = tool::shareFolder();
-  if (!folder) return files;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(*folder, error)) {
-    const std::string name = entry.path().filename().string();
-    auto isEnd = [&](std::string_view extension) { return name.ends_with(extension); };
-    if (std::any_of(std::begin(tool::kTimingsExtensions), std::end(tool::kTimingsExtensions), isEnd))
-      files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
 /// The pattern's rules with what was timed of them: those that compete are judged together.
 Expected<std::vector<TimedRule>> timedRules(const RuleSet& set,
                                             const Pattern& pattern,
@@ -82,7 +66,7 @@ std::string linesOf(const Pattern& pattern,
 Expected<std::string> wherePays(const RuleSet& set, const Rule& rule) {
   const Pattern& pattern = *set.findPattern(rule.pattern);
   std::string text;
-  for (const fs::path& file : shippedTimings()) {
+  for (const fs::path& file : tool::allShippedTimings()) {
     auto timings = OpenTimings::open(file.string());
     if (!timings) return tl::unexpected(timings.error());
     auto devices = timings->devices();

@@ -9,7 +9,8 @@ namespace pet::tune {
 
 /// Seconds of a run that each job's rule is expected to save at its shapes, by what was timed before, wherever that was
 /// (DeviceCosts::withoutMarginAt()): negative where it is expected to lose, 0 where nothing is known, or the job is
-/// none of its rule's first points.
+/// none of its rule's first points. Where nothing is known of this device, but of others: next to nothing, the more the
+/// rule gains there at most.
 std::vector<double> promisedSeconds(const RuleSet& rules,
                                     const std::vector<Job>& jobs,
                                     const Timings& timings,
