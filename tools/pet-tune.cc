@@ -95,6 +95,30 @@ Expected<void> derive(const Options& o) {
   return tool::print(fmt::format("rates of {} machines derived from their samples\n", added));
 }
 
+/// What is said besides --show's report.
+Expected<void> say(const Options& o, const std::string& text) {
+  return o.quiet ? Expected<void>() : tool::print(text);
+}
+
+tl::unexpected<Error> noOutput() {
+  return fail(ErrorKind::kUsage, "no file to store the timings in", "", "give -o FILE");
+}
+
+/// --add: timings of another run or machine, or of another form.
+Expected<void> add(const Options& o) {
+  if (o.output.empty()) return noOutput();
+  PET_TRY(checkWritable(o.output));
+  auto timings = resume(o.output);
+  if (!timings) return tl::unexpected(timings.error());
+  for (const std::string& file : o.add) {
+    auto added = readTimings(file);
+    if (!added) return tl::unexpected(added.error());
+    timings->merge(*added);
+  }
+  PET_TRY(writeTimings(*timings, o.output));
+  return say(o, fmt::format("{} samples, {} machines\n", timings->size(), timings->machines().size()));
+}
+
 /// The machine of the engine with its rates: those of the timings or of the user's cache, else a calibration.
 Expected<Machine> ratedMachine(RunnerKeeper& runner,
                                const RunnerHello& engine,
@@ -138,11 +162,6 @@ Expected<void> showMachine(std::vector<std::string> command, Options o) {
   if (!engine) return tl::unexpected(engine.error());
   auto machine = ratedMachine(runner, *engine, {}, o);
   return machine ? tool::print(print(*machine) + "\n") : tl::unexpected(machine.error());
-}
-
-/// What is said besides --show's report.
-Expected<void> say(const Options& o, const std::string& text) {
-  return o.quiet ? Expected<void>() : tool::print(text);
 }
 
 /// What is to be timed, and the rules that it is of.
@@ -214,6 +233,7 @@ Expected<void> timeRules(std::vector<std::string> command, Options o) {
 Expected<void> run(Options o) {
   if (!o.json.empty() && o.cliffs.empty() && o.show.empty())
     return fail(ErrorKind::kUsage, "--json is for --cliffs and --show");
+  if (!o.add.empty()) return add(o);
   auto device = tool::settledDevice(o.device);
   if (!device) return tl::unexpected(device.error());
   o.device = std::move(*device);
@@ -225,7 +245,7 @@ Expected<void> run(Options o) {
   if (!pack) return tl::unexpected(pack.error());
   o.pack = std::move(*pack);
   if (!o.show.empty()) return show(o);
-  if (o.output.empty()) return fail(ErrorKind::kUsage, "no file to store the timings in", "", "give -o FILE");
+  if (o.output.empty()) return noOutput();
   return o.deriveRates ? derive(o) : timeRules(std::move(*command), o);
 }
 
@@ -265,6 +285,9 @@ int runTool(int argc, char** argv) {
   app.add_option("PACK", o.pack, "a pack of rules, from pet-synth; by default the one that comes with the tool")
       ->check(isNamed());
   app.add_option("-o,--output", o.output, "the file of timings to create or extend (text if it ends in .jsonl)")
+      ->check(isNamed());
+  app.add_option("--add", o.add, "only add the samples and machines of this file of timings to the output")
+      ->allow_extra_args(false)
       ->check(isNamed());
   app.add_option("--show", o.show, "only print where rules pay, according to this file of timings; nothing is timed")
       ->check(isNamed());

@@ -45,9 +45,13 @@ const char* nonsense(const TimingSample& s) {
     if (value < 0 || value > kMostExtent) return "shapes must be from 0 to 2^40";
     if (!isPlainText(symbol)) return kNotPlain;
   }
-  if (s.rule.empty()) return "rule must be given";
-  if (!isPlainText(s.rule) || !isPlainText(s.name)) return kNotPlain;
+  if (const char* why = nonsenseOfRule({s.rule, s.name})) return why;
   return nonsenseOfSetting(s);
+}
+
+const char* nonsenseOfRule(const NamedRule& rule) {
+  if (rule.hash.empty()) return "rule must be given";
+  return isPlainText(rule.hash) && isPlainText(rule.name) ? nullptr : kNotPlain;
 }
 
 const char* nonsenseOfSetting(const TimingSample& s) {

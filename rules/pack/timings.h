@@ -89,11 +89,26 @@ class Timings {
   Machines machines_;
 };
 
-/// Text form: JSON lines, machines, what many samples have in common (their settings), then one sample a line, sorted;
-/// shipped and compared by people. The same for the same samples.
+/// Text form: JSON lines, machines, what many samples have in common (their settings and rules), then one sample a
+/// line, sorted; shipped and compared by people. The same for the same samples.
 std::string print(const Timings& timings);
 /// Errors: kPack, with file:line.
 Expected<Timings> parseTimings(std::string_view text, const std::string& file);
+
+/// Which rule a sample is of.
+struct NamedRule {
+  std::string hash;  ///< ruleHash
+  std::string name;  ///< for people
+  friend bool operator==(const NamedRule&, const NamedRule&) = default;
+};
+
+/// What lines of the text form say once for many samples, by the names that these have for it.
+struct TimingNames {
+  template <class T>
+  using By = std::map<std::string, T, std::less<>>;
+  By<TimingSample> settings;  ///< samples that have nothing else
+  By<NamedRule> rules;
+};
 
 /// Reads either form, by its first bytes. Errors as for readPack.
 Expected<Timings> readTimings(const std::string& path);
@@ -123,7 +138,7 @@ class OpenTimings {
   struct Line {
     size_t begin = 0, size = 0;
     int number = 0;
-    const TimingSample* setting = nullptr;  ///< of settings_; null: the line is not as print() writes it
+    const TimingSample* setting = nullptr;  ///< of names_; null: the line is not as print() writes it
   };
   Expected<void> enter(std::string_view line, int number);
   std::vector<Line>& linesOf(std::string_view rule);
@@ -131,7 +146,7 @@ class OpenTimings {
   Expected<TimingSample> sampleOf(const Line& line) const;
 
   std::string name_, text_;
-  std::map<std::string, TimingSample, std::less<>> settings_;    ///< samples that have nothing else, by name
+  TimingNames names_;
   std::map<std::string, std::vector<Line>, std::less<>> lines_;  ///< by the rule's hash
   Timings database_;                                             ///< of the other form; of the text form, the machines
 };

@@ -8,10 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "rules/pack/database.h"
 #include "rules/pack/digest.h"
-#include "rules/pack/file.h"
 #include "rules/pack/machine_text.h"
+#include "rules/pack/timing_lines.h"
 #include "rules/pack/timing_sample.h"
 
 namespace pet {
@@ -22,6 +21,7 @@ using Json = nlohmann::ordered_json;
 // --- Samples ---
 
 constexpr const char* kSetting = "setting";
+constexpr const char* kHash = "hash";  // what begins the line of a rule: samples of older texts may begin with "rule"
 
 /// What samples have in common that were taken together, as a line says it.
 Json settingToJson(const TimingSample& s) {
@@ -43,22 +43,36 @@ std::string dumped(const Json& object) {
   return object.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Follows from what it says: texts of different files have one name for one setting, and lines of both can be joined.
-std::string nameOf(const std::string& setting) {
+// A name follows from what it stands for: texts of different files have one name for one thing, and lines of both can
+// be joined.
+
+std::string nameOfSetting(const std::string& setting) {
   constexpr size_t kDigits = 16;
   return Digest().add("pet setting").add(setting).hex().substr(0, kDigits);
 }
 
+std::string nameOf(const NamedRule& rule) {
+  constexpr size_t kDigits = 12;
+  return Digest().add("pet timed rule").add(rule.hash).add(rule.name).hex().substr(0, kDigits);
+}
+
 std::string settingLine(const std::string& setting) {
-  return fmt::format(R"({{"setting":"{}",{})", nameOf(setting), std::string_view(setting).substr(1));
+  return fmt::format(R"({{"setting":"{}",{})", nameOfSetting(setting), std::string_view(setting).substr(1));
+}
+
+std::string ruleLine(const NamedRule& rule) {
+  return dumped({{kHash, rule.hash}, {"name", rule.name}, {"rule", nameOf(rule)}});
 }
 
 Json toJson(const TimingSample& s) {
   Json shapes = Json::object();
   for (const auto& [symbol, value] : s.shapes)
     shapes[symbol] = value;
-  Json object = {{"name", s.name},   {"rule", s.rule},       {kSetting, nameOf(dumped(settingToJson(s)))},
-                 {"shapes", shapes}, {"pattern", s.pattern}, {"replacement", s.replacement}};
+  Json object = {{"rule", nameOf(NamedRule{s.rule, s.name})},
+                 {kSetting, nameOfSetting(dumped(settingToJson(s)))},
+                 {"shapes", shapes},
+                 {"pattern", s.pattern},
+                 {"replacement", s.replacement}};
   if (s.opening != 0) object["opening"] = s.opening;
   if (s.closing != 0) object["closing"] = s.closing;
   if (s.moved != 0) object["moved"] = s.moved;
@@ -82,24 +96,37 @@ TimingSample readSetting(const Json& j) {
   return s;
 }
 
-/// Settings by name.
-using Settings = std::map<std::string, TimingSample, std::less<>>;
+/// What the key names, as a line before said; else throws what is missing.
+template <class T>
+const T& named(const Json& key, const TimingNames::By<T>& names, const char* missing) {
+  auto known = names.find(key.get_ref<const std::string&>());
+  if (known == names.end()) throw std::invalid_argument(missing);
+  return known->second;
+}
 
 /// The setting that a sample names, or has itself, as an older pet wrote it.
-TimingSample settingFor(const Json& j, const Settings& settings) {
+TimingSample settingFor(const Json& j, const TimingNames& names) {
   if (!j.contains(kSetting)) return readSetting(j);
   for (const auto& [key, value] : j.items()) {
     if (isOfSetting(key)) throw std::invalid_argument("it has a setting, and " + key + " besides");
   }
-  auto known = settings.find(j.at(kSetting).get_ref<const std::string&>());
-  if (known == settings.end()) throw std::invalid_argument("no line before it says what its setting is");
-  return known->second;
+  return named(j[kSetting], names.settings, "no line before it says what its setting is");
 }
 
-TimingSample fromJson(const Json& j, const Settings& settings) {
-  TimingSample s = settingFor(j, settings);
-  s.rule = j.at("rule");
-  s.name = j.at("name");
+/// The rule that a sample names, or has itself, as an older pet wrote it.
+NamedRule ruleFor(const Json& j, const TimingNames& names) {
+  const Json& rule = j.at("rule");
+  if (!j.contains("name")) return named(rule, names.rules, "no line before it says which rule it is of");
+  if (names.rules.contains(rule.get_ref<const std::string&>()))
+    throw std::invalid_argument("a line before it names its rule, and it has a name besides");
+  return {rule, j["name"]};
+}
+
+TimingSample fromJson(const Json& j, const TimingNames& names) {
+  TimingSample s = settingFor(j, names);
+  NamedRule rule = ruleFor(j, names);
+  s.rule = std::move(rule.hash);
+  s.name = std::move(rule.name);
   s.shapes = shapesOf(j.at("shapes"));
   s.pattern = j.at("pattern");
   s.replacement = j.at("replacement");
@@ -127,21 +154,6 @@ std::string_view quoted(std::string_view& line) {
   line.remove_prefix(text.size());
   return skip(line, "\"") ? text : std::string_view();
 }
-
-/// The fields that such a line begins with, and what stands behind them; empty ones: it is none.
-struct Head {
-  explicit Head(std::string_view line) {
-    if (!skip(line, R"({"name":")")) return;
-    name = quoted(line);
-    if (name.empty() || !skip(line, R"(,"rule":")")) return;
-    const std::string_view hash = quoted(line);
-    if (!skip(line, R"(,"setting":")")) return;
-    setting = quoted(line);
-    rule = setting.empty() ? std::string_view() : hash;
-    rest = line;
-  }
-  std::string_view name, rule, setting, rest;
-};
 
 template <class T>
 bool takeNumber(std::string_view& line, T& value) {
@@ -172,13 +184,12 @@ bool takeShapes(std::string_view& line, Bindings& shapes) {
 }
 
 /// Such a line as a sample; nullopt: it has to be parsed.
-std::optional<TimingSample> asPrinted(std::string_view line, const Settings& settings) {
-  const Head head(line);
-  auto setting = head.rule.empty() ? settings.end() : settings.find(head.setting);
-  if (setting == settings.end()) return std::nullopt;
-  TimingSample s = setting->second;
-  s.name = head.name;
-  s.rule = head.rule;
+std::optional<TimingSample> asPrinted(std::string_view line, const TimingNames& names) {
+  const PrintedHead head(line, names);
+  if (!head.rule) return std::nullopt;
+  TimingSample s = *head.setting;
+  s.rule = head.rule->hash;
+  s.name = head.rule->name;
   line = head.rest;
   const bool isRead = skip(line, R"(,"shapes":)") && takeShapes(line, s.shapes) && skip(line, R"(,"pattern":)") &&
                       takeNumber(line, s.pattern) && skip(line, R"(,"replacement":)") &&
@@ -186,19 +197,6 @@ std::optional<TimingSample> asPrinted(std::string_view line, const Settings& set
                       takeOptional(line, R"(,"closing":)", s.closing) && takeOptional(line, R"(,"moved":)", s.moved) &&
                       skip(line, R"(,"spread":)") && takeNumber(line, s.spread) && line == "}";
   return isRead ? std::optional(std::move(s)) : std::nullopt;
-}
-
-/// What such a line says of its layouts; nullopt: it has to be parsed.
-std::optional<LayoutSample> layoutOf(std::string_view line, const TimingSample& setting) {
-  double opening = 0, closing = 0;
-  int64_t moved = 0;
-  auto find = [&](std::string_view key, auto& value) {
-    std::string_view rest = line.substr(std::min(line.find(key), line.size()));
-    return takeOptional(rest, key, value);
-  };
-  if (!find(R"(,"opening":)", opening) || !find(R"(,"closing":)", closing) || !find(R"(,"moved":)", moved))
-    return std::nullopt;
-  return LayoutSample{opening + closing, moved, setting.threads, setting.weights, setting.isa, setting.machine};
 }
 
 // --- Lines ---
@@ -213,18 +211,6 @@ auto readLine(const std::string& file, int number, const Read& read) -> Expected
   } catch (const std::exception& e) {
     return fail(ErrorKind::kPack, e.what(), fmt::format("{}:{}", file, number), "expected one JSON object a line");
   }
-}
-
-Expected<TimingSample> parseSample(std::string_view line,
-                                   const Settings& settings,
-                                   const std::string& file,
-                                   int number) {
-  return readLine(file, number, [&] {
-    auto printed = asPrinted(line, settings);
-    TimingSample s = printed ? std::move(*printed) : fromJson(parseJson(line), settings);
-    if (const char* why = nonsense(s)) throw std::invalid_argument(why);
-    return s;
-  });
 }
 
 /// Whether this is a line's first key, in quotes, spaces aside.
@@ -244,6 +230,10 @@ bool isSetting(std::string_view line) {
   return beginsWith(line, R"("setting")");
 }
 
+bool isRule(std::string_view line) {
+  return beginsWith(line, R"("hash")");
+}
+
 Expected<void> addMachine(std::string_view line, const std::string& file, int number, Timings& timings) {
   auto machine = parseMachine(line, fmt::format("{}:{}", file, number));
   if (!machine) return tl::unexpected(machine.error());
@@ -253,19 +243,32 @@ Expected<void> addMachine(std::string_view line, const std::string& file, int nu
   return {};
 }
 
-/// A name stands for one setting.
-Expected<void> addSetting(std::string_view line, const std::string& file, int number, Settings& settings) {
-  if (settings.size() == kMostSamples)
-    return fail(ErrorKind::kPack, "more than 100000 settings", fmt::format("{}:{}", file, number));
-  auto added = readLine(file, number, [&] {
+/// Throws where a line before says something else of this name.
+template <class T>
+void enter(const Json& name, T value, TimingNames::By<T>& names) {
+  const auto [known, isNew] = names.emplace(name.get_ref<const std::string&>(), value);
+  if (known->second != value) throw std::invalid_argument("a line before it says something else of this name");
+}
+
+/// A line that says what a name stands for. False: it is another one.
+Expected<bool> addName(std::string_view line, const std::string& file, int number, TimingNames& names) {
+  const bool itIsRule = isRule(line);
+  if (!itIsRule && !isSetting(line)) return false;
+  if (names.rules.size() + names.settings.size() == kMostNames)
+    return fail(ErrorKind::kPack, "more than 200000 rules and settings", fmt::format("{}:{}", file, number));
+  return readLine(file, number, [&] {
     const Json j = parseJson(line);
-    const TimingSample setting = readSetting(j);
+    if (itIsRule) {
+      NamedRule rule{j.at(kHash), j.at("name")};
+      if (const char* why = nonsenseOfRule(rule)) throw std::invalid_argument(why);
+      enter(j.at("rule"), std::move(rule), names.rules);
+      return true;
+    }
+    TimingSample setting = readSetting(j);
     if (const char* why = nonsenseOfSetting(setting)) throw std::invalid_argument(why);
-    const auto [known, isNew] = settings.emplace(j.at(kSetting).get<std::string>(), setting);
-    if (known->second != setting) throw std::invalid_argument("a line before it says something else of this setting");
-    return isNew;
+    enter(j.at(kSetting), std::move(setting), names.settings);
+    return true;
   });
-  return added.map([](bool) {});
 }
 
 /// Calls enter(line, number) for each line that is not empty, until it fails.
@@ -281,163 +284,89 @@ Expected<void> forEachLine(std::string_view text, const Enter& enter) {
   return {};
 }
 
-Expected<void> countSample(size_t& count, const std::string& file, int number) {
-  if (++count > kMostSamples) return fail(ErrorKind::kPack, kTooMany, fmt::format("{}:{}", file, number));
-  return {};
-}
-
 }  // namespace
 
+PrintedHead::PrintedHead(std::string_view line, const TimingNames& names) {
+  if (!skip(line, R"({"rule":")")) return;
+  const auto itsRule = names.rules.find(quoted(line));
+  if (itsRule == names.rules.end() || !skip(line, R"(,"setting":")")) return;
+  const auto itsSetting = names.settings.find(quoted(line));
+  if (itsSetting == names.settings.end()) return;
+  rule = &itsRule->second;
+  setting = &itsSetting->second;
+  rest = line;
+}
+
+std::optional<LayoutSample> layoutOf(std::string_view line, const TimingSample& setting) {
+  double opening = 0, closing = 0;
+  int64_t moved = 0;
+  auto find = [&](std::string_view key, auto& value) {
+    std::string_view rest = line.substr(std::min(line.find(key), line.size()));
+    return takeOptional(rest, key, value);
+  };
+  if (!find(R"(,"opening":)", opening) || !find(R"(,"closing":)", closing) || !find(R"(,"moved":)", moved))
+    return std::nullopt;
+  return LayoutSample{opening + closing, moved, setting.threads, setting.weights, setting.isa, setting.machine};
+}
+
+Expected<TimingSample> parseSample(std::string_view line,
+                                   const TimingNames& names,
+                                   const std::string& file,
+                                   int number) {
+  return readLine(file, number, [&] {
+    auto printed = asPrinted(line, names);
+    TimingSample s = printed ? std::move(*printed) : fromJson(parseJson(line), names);
+    if (const char* why = nonsense(s)) throw std::invalid_argument(why);
+    return s;
+  });
+}
+
+Expected<void> readLines(std::string_view text,
+                         const std::string& file,
+                         Timings& timings,
+                         TimingNames& names,
+                         const EnterSample& enterSample) {
+  size_t samples = 0;
+  return forEachLine(text, [&](std::string_view line, int number) -> Expected<void> {
+    if (isMachine(line)) return addMachine(line, file, number, timings);
+    auto isName = addName(line, file, number, names);
+    if (!isName) return tl::unexpected(isName.error());
+    if (*isName) return {};
+    if (++samples > kMostSamples) return fail(ErrorKind::kPack, kTooMany, fmt::format("{}:{}", file, number));
+    return enterSample(line, number);
+  });
+}
+
 std::string print(const Timings& timings) {
-  std::string text, lines;
+  std::string text, rules, samples;
   std::set<std::string> settings;
+  NamedRule last;
   for (const auto& [name, machine] : timings.machines())
     text += print(machine) + "\n";
-  for (const TimingSample& s : timings.all()) {
+  for (const TimingSample& s : timings.all()) {  // sorted by rule
+    if (NamedRule rule{s.rule, s.name}; rule != last) {
+      rules += ruleLine(rule) + "\n";
+      last = std::move(rule);
+    }
     settings.insert(dumped(settingToJson(s)));
-    lines += dumped(toJson(s)) + "\n";
+    samples += dumped(toJson(s)) + "\n";
   }
   for (const std::string& setting : settings)
     text += settingLine(setting) + "\n";
-  return text + lines;
+  return text + rules + samples;
 }
 
 Expected<Timings> parseTimings(std::string_view text, const std::string& file) {
   Timings timings;
-  Settings settings;
-  size_t samples = 0;
-  auto ok = forEachLine(text, [&](std::string_view line, int number) -> Expected<void> {
-    if (isMachine(line)) return addMachine(line, file, number, timings);
-    if (isSetting(line)) return addSetting(line, file, number, settings);
-    if (auto few = countSample(samples, file, number); !few) return few;
-    auto sample = parseSample(line, settings, file, number);
+  TimingNames names;
+  auto ok = readLines(text, file, timings, names, [&](std::string_view line, int number) -> Expected<void> {
+    auto sample = parseSample(line, names, file, number);
     if (!sample) return tl::unexpected(sample.error());
     timings.add(std::move(*sample));
     return {};
   });
   if (!ok) return tl::unexpected(ok.error());
   return timings;
-}
-
-// --- OpenTimings ---
-
-Expected<OpenTimings> OpenTimings::open(const std::string& path) {
-  auto bytes = readFile(path, ErrorKind::kPack);
-  if (!bytes) return tl::unexpected(bytes.error());
-  return openBytes(std::move(*bytes), path);
-}
-
-Expected<OpenTimings> OpenTimings::openBoth(const std::string& path, const std::string& more) {
-  auto added = readTimings(more);
-  if (!added) return tl::unexpected(added.error());
-  auto text = readFile(path, ErrorKind::kPack);
-  if (text && looksLikeDatabase(*text))
-    text = readTimingsBytes(*text, path).map([](const Timings& t) { return print(t); });
-  if (!text) return tl::unexpected(text.error());
-  return openBytes(*text + "\n" + print(*added), path);
-}
-
-Expected<OpenTimings> OpenTimings::openBytes(std::string bytes, const std::string& name) {
-  OpenTimings timings;
-  timings.name_ = name;
-  if (looksLikeDatabase(bytes)) {
-    auto database = readTimingsBytes(bytes, name);
-    if (!database) return tl::unexpected(database.error());
-    timings.database_ = std::move(*database);
-    return timings;
-  }
-  timings.text_ = std::move(bytes);
-  size_t samples = 0;
-  auto ok = forEachLine(timings.text_, [&](std::string_view line, int number) -> Expected<void> {
-    if (isMachine(line)) return addMachine(line, name, number, timings.database_);
-    if (isSetting(line)) return addSetting(line, name, number, timings.settings_);
-    if (auto few = countSample(samples, name, number); !few) return few;
-    return timings.enter(line, number);
-  });
-  if (!ok) return tl::unexpected(ok.error());
-  return timings;
-}
-
-/// A line whose setting is not known is parsed to say so.
-Expected<void> OpenTimings::enter(std::string_view text, int number) {
-  Line line{static_cast<size_t>(text.data() - text_.data()), text.size(), number};
-  const Head head(text);
-  auto setting = head.rule.empty() ? settings_.end() : settings_.find(head.setting);
-  if (setting != settings_.end()) {
-    line.setting = &setting->second;
-    linesOf(head.rule).push_back(line);
-    return {};
-  }
-  auto sample = parseSample(text, settings_, name_, number);
-  if (!sample) return tl::unexpected(sample.error());
-  linesOf(sample->rule).push_back(line);
-  return {};
-}
-
-std::vector<OpenTimings::Line>& OpenTimings::linesOf(std::string_view rule) {
-  auto lines = lines_.find(rule);
-  return (lines != lines_.end() ? lines : lines_.emplace(rule, std::vector<Line>()).first)->second;
-}
-
-std::string_view OpenTimings::textOf(const Line& line) const {
-  return std::string_view(text_).substr(line.begin, line.size);
-}
-
-Expected<TimingSample> OpenTimings::sampleOf(const Line& line) const {
-  return parseSample(textOf(line), settings_, name_, line.number);
-}
-
-Expected<std::vector<TimingSample>> OpenTimings::samples(const std::string& ruleHash, const std::string& device) const {
-  auto lines = lines_.find(ruleHash);
-  if (lines == lines_.end()) return database_.samples(ruleHash, device);
-  Timings timings;  // of one setting the last one counts
-  for (const Line& line : lines->second) {
-    auto sample = sampleOf(line);
-    if (!sample) return tl::unexpected(sample.error());
-    timings.add(std::move(*sample));
-  }
-  return timings.samples(ruleHash, device);
-}
-
-Expected<std::set<std::string>> OpenTimings::devices() const {
-  std::set<std::string> devices;
-  std::set<const TimingSample*> settings;
-  for (const TimingSample& s : database_.all())
-    devices.insert(s.device);
-  for (const auto& [rule, lines] : lines_) {
-    for (const Line& line : lines) {
-      if (line.setting) {
-        settings.insert(line.setting);
-        continue;
-      }
-      auto sample = sampleOf(line);
-      if (!sample) return tl::unexpected(sample.error());
-      devices.insert(sample->device);
-    }
-  }
-  for (const TimingSample* setting : settings)
-    devices.insert(setting->device);
-  return devices;
-}
-
-Expected<std::vector<LayoutSample>> OpenTimings::layouts(const std::string& device) const {
-  std::vector<LayoutSample> result = database_.layouts(device);
-  auto enter = [&](LayoutSample layout) {
-    if (layout.bytes > 0) result.push_back(std::move(layout));
-  };
-  for (const auto& [rule, lines] : lines_) {
-    for (const Line& line : lines) {
-      if (line.setting && line.setting->device != device) continue;
-      if (auto layout = line.setting ? layoutOf(textOf(line), *line.setting) : std::nullopt) {
-        enter(std::move(*layout));
-        continue;
-      }
-      auto sample = sampleOf(line);
-      if (!sample) return tl::unexpected(sample.error());
-      if (sample->device == device) enter(layoutOf(*sample));
-    }
-  }
-  return result;
 }
 
 }  // namespace pet

@@ -93,6 +93,31 @@ def check_real(folder, pack, grid):
     expect("SQLite", sqlite3.connect(database).execute("SELECT count(*) FROM samples").fetchone() == (2,), "rows")
 
 
+def check_add(folder):
+    """Files are joined, and those of older forms and of the other one rewritten; the later one's samples count."""
+    one, two, joined, database = (folder / name for name in ["one.jsonl", "two.jsonl", "joined.jsonl", "joined.timings"])
+    line = {"name": "conv/transposed", "rule": "ab", "device": "cpu", "shapes": {"N": 1}, "pattern": 2e-3, "replacement": 1e-3, "spread": 0.02,
+            "engine": "e", "version": "1", "isa": "avx2", "threads": 1, "date": "2026-11-21"}
+    one.write_text("".join(json.dumps(line | {"shapes": {"N": n}}) + "\n" for n in [1, 2]))
+    two.write_text(json.dumps(line | {"pattern": 3e-3}) + "\n")
+    add = lambda target, *files: subprocess.run([BIN / "pet-tune", "-o", target, *(word for file in files for word in ("--add", file))], capture_output=True, text=True)
+    done = add(joined, one, two)
+    expect("add", done.returncode == 0 and done.stdout == "2 samples, 0 machines\n", done.stdout + done.stderr)
+    expect("add", [(s["shapes"]["N"], s["pattern"], s["rule"], s["name"]) for s in samples(joined)]
+           == [(1, 3e-3, "ab", "conv/transposed"), (2, 2e-3, "ab", "conv/transposed")], samples(joined))
+    expect("add: the rule once", joined.read_text().count("conv/transposed") == 1, joined.read_text())
+    text = joined.read_bytes()
+    expect("add: itself", add(joined, joined).returncode == 0 and joined.read_bytes() == text, "the file has changed")
+    again = folder / "again.jsonl"
+    expect("add: SQLite", add(database, joined).returncode == 0 and add(again, database).returncode == 0 and again.read_bytes() == text, "other text")
+    bad = folder / "bad.jsonl"
+    bad.write_text("".join(line for line in joined.read_text().splitlines(keepends=True) if '"hash"' not in line))
+    one_line("add: no such rule", add(joined, bad), 4, "bad.jsonl:2", "no line before it says which rule it is of")
+    one_line("add: no output", subprocess.run([BIN / "pet-tune", "--add", one], capture_output=True, text=True), 2, "give -o FILE")
+    one_line("add: no such file", add(joined, folder / "none"), 4, "none")
+    expect("add: what is refused changes nothing", joined.read_bytes() == text, "the file has changed")
+
+
 def check_subgraphs(folder):
     """Neighbours on both sides, the pattern's Conv in one and the rule's ConvTranspose in the other, checked by onnx."""
     seen = set()
@@ -387,6 +412,7 @@ def main():
         subprocess.run([BIN / "pet-rules", "import", SOURCE / "tests/data/conv.pet", "-o", pack], check=True)
         grid.write_text(json.dumps(GRID))
         check_real(folder, pack, grid)
+        check_add(folder)
         check_shapes_from(folder, pack)
         check_opsets(folder, pack)
         check_lists(folder, pack)

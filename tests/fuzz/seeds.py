@@ -71,9 +71,11 @@ def write_timings(folder):
     lines = (SOURCE / "packs" / "ort-cpu.timings.jsonl").read_text().splitlines(keepends=True)
     machines = [line for line in lines if line.startswith('{"machine"')]
     settings = [line for line in lines if line.startswith('{"setting"')]
-    samples = lines[len(machines) + len(settings):]
-    (folder / "text").write_text("".join(machines + settings + samples[:3]))
-    (folder / "setting").write_text("".join(line for line in settings if json.loads(line)["setting"] in samples[0]) + samples[0])
+    rules = [line for line in lines if line.startswith('{"hash"')]
+    samples = lines[len(machines) + len(settings) + len(rules):]
+    named = [line for line, key in [*zip(settings, ["setting"] * len(settings)), *zip(rules, ["rule"] * len(rules))] if json.loads(line)[key] in samples[0]]
+    (folder / "text").write_text("".join(machines + settings + rules[:3] + samples[:3]))
+    (folder / "names").write_text("".join(named) + samples[0])
     older = timed.samples(SOURCE / "packs" / "ort-cpu.timings.jsonl")[0]
     (folder / "line").write_text(json.dumps(older, separators=(",", ":")) + "\n")
     (folder / "machine").write_text(machines[0])

@@ -8,8 +8,9 @@ namespace pet::tune {
 /// What pet-tune was asked for.
 struct Options {
   std::string pack, output, device = "ort-cpu", shapes, python, runner, keep;
-  std::string show;     ///< a file of timings: what it says is printed, nothing is timed
-  std::string machine;  ///< for which it is said
+  std::string show;              ///< a file of timings: what it says is printed, nothing is timed
+  std::vector<std::string> add;  ///< files of timings: they are added to the output, nothing is timed
+  std::string machine;           ///< for which it is said
   std::vector<std::string> rules{"*"}, models;
   double minGain = 1.05;  ///< what rules are to reach: near it, points are worth their time
   double budget = 1200, secondsPerPoint = 1, timeout = 60, maxWork = 8e9;
