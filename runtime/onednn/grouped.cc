@@ -64,25 +64,30 @@ template <int64_t kPositions, int64_t kWidth>
   }
 }
 
-/// The same, where each element is read once for all taps.
+/// The same, where each element is read once for all taps; at most four channels of a group in one piece of code, which
+/// is 15 KB then.
 template <int64_t kPositions, int64_t kWidth, int64_t kTaps, int64_t kStride>
 [[gnu::always_inline]] inline void addRow(const float* x, const float* kernel, Lanes (&sums)[kPositions]) {
-  Lanes by[kTaps][kWidth];
+  constexpr int64_t kTogether = std::min(kWidth, int64_t{4});
+#pragma GCC unroll 1
+  for (int64_t first = 0; first < kWidth; first += kTogether, x += kTogether * kLanes, kernel += kTogether * kLanes) {
+    Lanes by[kTaps][kTogether];
 #pragma GCC unroll 8
-  for (int64_t t = 0; t < kTaps; ++t) {
+    for (int64_t t = 0; t < kTaps; ++t) {
 #pragma GCC unroll 8
-    for (int64_t c = 0; c < kWidth; ++c)
-      by[t][c] = lanesAt(kernel + (t * kWidth + c) * kLanes);
-  }
+      for (int64_t c = 0; c < kTogether; ++c)
+        by[t][c] = lanesAt(kernel + (t * kWidth + c) * kLanes);
+    }
 #pragma GCC unroll 32
-  for (int64_t v = 0; v < (kPositions - 1) * kStride + kTaps; ++v) {
+    for (int64_t v = 0; v < (kPositions - 1) * kStride + kTaps; ++v) {
 #pragma GCC unroll 8
-    for (int64_t c = 0; c < kWidth; ++c) {
-      const Lanes in = lanesAt(x + (v * kWidth + c) * kLanes);
+      for (int64_t c = 0; c < kTogether; ++c) {
+        const Lanes in = lanesAt(x + (v * kWidth + c) * kLanes);
 #pragma GCC unroll 8
-      for (int64_t t = 0; t < kTaps; ++t) {
-        if (v >= t && (v - t) % kStride == 0 && (v - t) / kStride < kPositions)
-          sums[(v - t) / kStride] += by[t][c] * in;
+        for (int64_t t = 0; t < kTaps; ++t) {
+          if (v >= t && (v - t) % kStride == 0 && (v - t) / kStride < kPositions)
+            sums[(v - t) / kStride] += by[t][c] * in;
+        }
       }
     }
   }
@@ -140,19 +145,25 @@ template <int64_t kWidth, int64_t kTaps, int64_t kStride>
   }
 }
 
-template <int64_t kWidth>
-[[gnu::always_inline]] inline void sumTaps(const RowSums& s) {
-  if (s.dilation == 1 && s.taps == 3 && s.stride == 1) return sumPositions<kWidth, 3, 1>(s);
-  if (s.dilation == 1 && s.taps == 3 && s.stride == 2) return sumPositions<kWidth, 3, 2>(s);
-  if constexpr (kWidth == 1) {
-    if (s.dilation == 1 && s.taps == 5 && s.stride == 1) return sumPositions<kWidth, 5, 1>(s);
-    if (s.dilation == 1 && s.taps == 5 && s.stride == 2) return sumPositions<kWidth, 5, 2>(s);
-  }
-  sumPositions<kWidth, 0, 0>(s);
+/// A function of its own for each case: the time to compile one grows with the square of its size.
+template <int64_t kWidth, int64_t kTaps, int64_t kStride>
+PET_WIDE_LOOPS void sumRowOf(const RowSums& row) {
+  const RowSums s = row;  // which no result can lie over
+  sumPositions<kWidth, kTaps, kStride>(s);
 }
 
-PET_WIDE_LOOPS void sumRow(const RowSums& row) {
-  const RowSums s = row;  // which no result can lie over
+template <int64_t kWidth>
+void sumTaps(const RowSums& s) {
+  if (s.dilation == 1 && s.taps == 3 && s.stride == 1) return sumRowOf<kWidth, 3, 1>(s);
+  if (s.dilation == 1 && s.taps == 3 && s.stride == 2) return sumRowOf<kWidth, 3, 2>(s);
+  if constexpr (kWidth == 1) {
+    if (s.dilation == 1 && s.taps == 5 && s.stride == 1) return sumRowOf<kWidth, 5, 1>(s);
+    if (s.dilation == 1 && s.taps == 5 && s.stride == 2) return sumRowOf<kWidth, 5, 2>(s);
+  }
+  sumRowOf<kWidth, 0, 0>(s);
+}
+
+void sumRow(const RowSums& s) {
   if (s.width == 1) return sumTaps<1>(s);
   if (s.width == 2) return sumTaps<2>(s);
   if (s.width == 4) return sumTaps<4>(s);
