@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""The default pack: its text is what the documented command makes of the current pack; every record of it is proved; with it
-models are rewritten as with the whole pack, on each engine that timings ship for. Exit status 0 or 1.
+"""The default pack: its text is what the documented command makes of the current pack; every record of it is proved, with
+PET_TEST_PART=K/N those of every N-th rule, since pet-synth checked each when it made the current pack; with the default pack
+models are rewritten as with the whole one, on each engine that timings ship for. Exit status 0 or 1.
 """
 
 import json
@@ -8,6 +9,7 @@ import pathlib
 import sys
 import tempfile
 
+import _part as part
 from pack import BIN, SOURCE, made, tool
 
 sys.path.insert(0, str(SOURCE / "tests" / "models"))
@@ -38,9 +40,10 @@ def text_is_made(folder):
 
 def records_are_proved():
     """The build makes the pack without a solver, and pet-apply trusts it."""
-    done = tool("pet-rules", "verify", "--json", DEFAULT)
+    names = part.mine(rule["name"] for rule in json.loads(tool("pet-rules", "ls", "--json", DEFAULT).stdout))
+    done = tool("pet-rules", "verify", "--json", DEFAULT, *names)
     verdicts = {rule["name"]: rule["verdict"] for rule in json.loads(done.stdout)}
-    expect("verify", len(verdicts) > 50 and set(verdicts.values()) == {"proved"}, verdicts)
+    expect("verify", len(names) > 50 and list(verdicts) == names and set(verdicts.values()) == {"proved"}, verdicts)
 
 
 def fires_alike(name, folder, device="ort-cpu"):
