@@ -22,7 +22,7 @@ BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin"))
 sys.path[:0] = [str(SOURCE / "bench"), str(SOURCE / "tests" / "models")]
 import models  # noqa: E402
 
-PROGRAMS = ["pet-apply", "pet-bench", "pet-gpu-tests", "pet-rules", "pet-run", "pet-runner", "pet-tune", "libpet_cuda.so"]
+PROGRAMS = ["pet-apply", "pet-gpu-tests", "pet-rules", "pet-run", "pet-runner", "pet-tune", "libpet_cuda.so"]
 FOLDERS = ["bench", "packs", "runtime/cuda/devices", "runtime/ort", "rules/patterns", "tests/gpu", "tests/models"]
 # Of the C library, the compiler and NVIDIA: those of the machine it runs on.
 THEIRS = re.compile(r"(ld-linux.*|lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s|cuda.*|cublas.*|cudnn.*|nvrtc.*))\.so.*")
