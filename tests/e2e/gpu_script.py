@@ -144,6 +144,12 @@ def elsewhere(machine):
     done = subprocess.run([bundle / "run", "--only", "right", "--models", "conv_small", "--precisions", "fp32", "--out", machine.folder / "there"],
                           capture_output=True, text=True, timeout=120, env=environment)
     page = machine.folder / "there" / "gpu.md"
+    timings = bundle / "share" / "pet" / "cuda:h200.timings.jsonl"
+    timings.write_text(timings.read_text().replace("cuDNN 9.19.0, driver 580.159.04", "cuDNN 9.0.0, driver 0.0"))
+    hasty = subprocess.run([bundle / "run", "--only", "rates", "--hasty", "--precisions", "fp32", "--out", machine.folder / "hasty"], capture_output=True, text=True, timeout=120, env=environment)
+    rates = json.loads((machine.folder / "hasty" / "gpu.json").read_text())["steps"]["rates"]["rates"]
+    shipped = next(json.loads(line)["rates"][0] for line in timings.read_text().splitlines() if "rates" in line)
+    expect("rates that come with the tools", hasty.returncode == 0 and rates == {"cuda:h200": shipped}, (hasty.stdout + hasty.stderr, rates))
     expect("bundle runs", done.returncode == 0 and "right: done" in done.stdout and page.is_file() and "Commit unknown" not in page.read_text(),
            done.stdout + done.stderr)
 

@@ -13,6 +13,7 @@ SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).resolv
 BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin"))
 sys.path[:0] = [str(SOURCE / folder) for folder in ["tests/models", "bench", "tests/gpu"]]
 import models as bench  # noqa: E402
+import timed  # noqa: E402
 
 # Engines beside ours: where `make -f Makefile.ci engines` installs each, and how its process is asked for.
 OTHERS = {"ort-cuda": (".engines/cuda", "accelerator_runner.py", "onnxruntime-cuda"), "torch-cuda": (".engines/torch", "torch_runner.py", "torch-cuda"),
@@ -57,17 +58,32 @@ def calibrated(device):
     return next(rates for rates in machine["rates"] if rates["device"] == device)
 
 
+def shipped(run, device):
+    """The rates of such a GPU with the same software that come with the tools; None where there are none."""
+    software = run.results["versions"]["pet-cuda"].rsplit(", ", 1)[0]
+    for machine in timed.machines(BIN.parent / "share" / "pet" / f"{device}.timings.jsonl"):
+        for rates in machine["rates"]:
+            if (machine["cpu"], rates["device"], rates["version"].rsplit(", ", 1)[0]) == (run.results["gpu"], device, software):
+                return rates
+    return None
+
+
 def is_here(run, device):
-    """Whether an engine can be asked; the first time it is calibrated."""
-    if device not in run.rates and device not in run.missing:
+    """Whether an engine can be asked; the first time it is calibrated, but in haste where it is another's, or where its rates are known."""
+    if device not in run.here and device not in run.missing:
         try:
-            run.rates[device] = calibrated(device)
-            run.results["versions"][device] = f"{run.rates[device]['engine']} {run.rates[device]['version']}"
-            say(f"  {device}: " + ", ".join(f"{what} {1e-12 * run.rates[device][what]:.3g}e12" for what in ["gemm", "conv", "copy"]))
+            if run.options.hasty and device in OTHERS:
+                with contextlib.closing(Engine(run, device)) as engine:
+                    hello = engine.ask({"cmd": "hello"})
+            else:
+                hello = run.rates[device] = (run.options.hasty and shipped(run, device)) or calibrated(device)
+                say(f"  {device}: " + ", ".join(f"{what} {1e-12 * hello[what]:.3g}e12" for what in ["gemm", "conv", "copy"]))
+            run.results["versions"][device] = f"{hello['engine']} {hello['version']}"
+            run.here.add(device)
         except (Failure, StopIteration) as failure:
             run.missing[device] = str(failure)
             say(f"  {device}: missing: {failure}")
-    return device in run.rates
+    return device in run.here
 
 
 def hasty_runner(run):

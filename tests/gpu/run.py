@@ -46,6 +46,7 @@ class Run:
         self.device = hello["device"]
         self.devices = {p: self.device if p == "fp32" else f"{self.device}:{p}" for p in options.precisions}
         self.missing = {}  # engine: why it is not here
+        self.here = set()  # engines
         self.rates = {}  # device: gemm, conv, copy
         self.results = {**bench.provenance("gpu", ["tests/gpu/run.py", *sys.argv[1:]], hello["cpu"], 1), "device": self.device,
                         "gpu": hello["cpu"], "versions": {"pet-cuda": hello["version"]}, "steps": {}}
@@ -84,6 +85,7 @@ class Run:
         self.results["steps"] = {name: step for name, step in results["steps"].items() if name not in self.options.only}
         self.rates = self.results["steps"].get("rates", {}).get("rates", {})
         self.missing = self.results["steps"].get("rates", {}).get("missing", {})
+        self.here = set(self.rates)
 
     def keep(self, **found):
         """What a step has found until now: it stays if the run is ended."""
@@ -124,7 +126,7 @@ def parse():
     parser.add_argument("--model-seconds", type=float, default=20, help="to time a model for, on each engine")
     parser.add_argument("--pack", type=lambda text: [text], default=[], help="of rules, instead of the one that comes with the tools")
     parser.add_argument("--tune", type=lambda text: text.split(), default=[], help="options of pet-tune")
-    parser.add_argument("--hasty", action="store_true", help="on a machine that is lent by the minute: plans that are timed beside other work are kept, and few are timed")
+    parser.add_argument("--hasty", action="store_true", help="on a machine that is lent by the minute: plans that are timed beside other work are kept, and few are timed; rates that come with the tools are taken, others' are not asked for")
     parser.add_argument("--limit", type=float, help="seconds after which a step begins with no other model")
     parser.add_argument("--built", type=pathlib.Path, help="the folder that models are built in, where they stay; those that are there are taken as they are")
     parser.add_argument("--out", type=pathlib.Path, default=SOURCE / "build" / "gpu")
