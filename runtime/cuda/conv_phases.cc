@@ -13,17 +13,33 @@ Extents digitsOf(int64_t number, const Extents& radix) {
   return digits;
 }
 
+/// Per phase and tap of the convolution the tap of the transposed one; -1: it has none there.
+std::vector<int64_t> tapsOfPhases(const Window& transposed, const Window& conv) {
+  std::vector<int64_t> taps;
+  for (int64_t p = 0; p < elementCount(transposed.strides); ++p) {
+    const Extents phase = digitsOf(p, transposed.strides);
+    for (int64_t j = 0; j < elementCount(conv.kernel); ++j) {
+      const Extents at = digitsOf(j, conv.kernel);
+      int64_t tap = 0;
+      bool isThere = true;
+      for (size_t d = 0; d < at.size(); ++d) {
+        const int64_t k = phase[d] + transposed.strides[d] * (conv.kernel[d] - 1 - at[d]);
+        isThere = isThere && k < transposed.kernel[d];
+        tap = tap * transposed.kernel[d] + k;
+      }
+      taps.push_back(isThere ? tap : -1);
+    }
+  }
+  return taps;
+}
+
 }  // namespace
 
 Access ConvPhases::resultIn(const Access& whole) const {
   Access y = whole;
   const std::vector<int64_t> ofChannels = whole.tables[1];
-  std::vector<int64_t> firsts;  // of the first phase, each channel of the result
-  for (size_t c = 0; c < channels.size(); ++c) {
-    if (channels[c] == static_cast<int64_t>(firsts.size())) firsts.push_back(static_cast<int64_t>(c));
-  }
   y.tables[1].clear();
-  for (int64_t c : firsts)
+  for (int64_t c : first)
     y.tables[1].push_back(ofChannels[static_cast<size_t>(c)]);
   for (size_t d = 0; d < from.size(); ++d) {
     auto& table = y.tables[2 + d];
@@ -42,7 +58,7 @@ std::optional<ConvPhases> phasesOf(const Window& w, const Tensor<float>& weights
   const size_t spatial = w.kernel.size();
   const int64_t phases = elementCount(w.strides), taps = elementCount(w.kernel);
   const int64_t in = w.inner / w.group, out = w.outer / w.group;
-  ConvPhases result{w, {}, {}, {}, {}};
+  ConvPhases result{w, {}, {}, {}, {}, {}};
   Window& conv = result.conv;
   conv.transposed = false;
   conv.strides.assign(spatial, 1);
@@ -68,22 +84,16 @@ std::optional<ConvPhases> phasesOf(const Window& w, const Tensor<float>& weights
   Extents shape{conv.outer, in};
   shape.insert(shape.end(), conv.kernel.begin(), conv.kernel.end());
   result.weights = Tensor<float>(shape);
+  const std::vector<int64_t> tapOf = tapsOfPhases(w, conv);
   const int64_t convTaps = elementCount(conv.kernel);
   for (int64_t c = 0; c < conv.outer; ++c) {
-    const int64_t group = c / out / phases, channel = c % out;
+    const int64_t group = c / out / phases, phase = c / out % phases, channel = c % out;
     result.channels.push_back(group * out + channel);
-    const Extents phase = digitsOf(c / out % phases, w.strides);
+    if (phase == 0) result.first.push_back(c);
     for (int64_t i = 0; i < in; ++i) {
       for (int64_t j = 0; j < convTaps; ++j) {
-        const Extents at = digitsOf(j, conv.kernel);
-        int64_t tap = 0;
-        bool isThere = true;
-        for (size_t d = 0; d < spatial; ++d) {
-          const int64_t k = phase[d] + w.strides[d] * (conv.kernel[d] - 1 - at[d]);
-          isThere = isThere && k < w.kernel[d];
-          tap = tap * w.kernel[d] + k;
-        }
-        if (!isThere) continue;
+        const int64_t tap = tapOf[static_cast<size_t>(phase * convTaps + j)];
+        if (tap < 0) continue;
         const int64_t from = ((group * in + i) * out + channel) * taps + tap;
         result.weights.data[static_cast<size_t>((c * in + i) * convTaps + j)] = weights.data[static_cast<size_t>(from)];
       }

@@ -13,6 +13,7 @@ struct ConvPhases {
   Window conv;
   Tensor<float> weights;          ///< per result's channel, operand's channel of a group, tap
   std::vector<int64_t> channels;  ///< of which channel of the result each of the convolution's is a part
+  std::vector<int64_t> first;     ///< per channel of the result: its part in the first phase
   std::vector<std::vector<int64_t>> from, where;  ///< per dimension and result: its phase's first channel; the position
 
   /// The result, in the form that calls have, in what the convolution leaves in this one.

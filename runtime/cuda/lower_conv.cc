@@ -230,16 +230,22 @@ class ConvLowering {
     ConvLowering conv(p_, n_, std::move(*phases), e_);
     std::optional<std::pair<Forms, Made>> best;
     for (Order order : {Order::kChannelsLast, Order::kRowMajor}) {
-      Forms forms = conv.formsIn(order);
-      auto other = conv.make(forms, *formIn(forms.dimensions, forms.dense));
-      if (!other || !other->seconds) continue;
-      if (order == Order::kChannelsLast) conv.takeBorders(forms, *other);
-      if (!best || *other->seconds < *best->second.seconds) best = std::pair(std::move(forms), std::move(*other));
+      auto other = conv.timedIn(order);
+      if (other && (!best || *other->second.seconds < *best->second.seconds)) best = std::move(other);
     }
     const double copy = copySeconds(elementCount(w_.y) * p_.elementBytes());
     if (!best || *best->second.seconds + copy >= *made.seconds) return false;
     conv.emitCall(std::move(best->second), best->first, std::nullopt);
     return true;
+  }
+
+  /// The call in an order of dimensions, to a place of its own. Nothing: there is none, or it was not timed.
+  std::optional<std::pair<Forms, Made>> timedIn(Order order) {
+    Forms forms = formsIn(order);
+    auto made = make(forms, *formIn(forms.dimensions, forms.dense));
+    if (!made || !made->seconds) return std::nullopt;
+    if (order == Order::kChannelsLast) takeBorders(forms, *made);
+    return std::pair(std::move(forms), std::move(*made));
   }
 
   /// Takes more channels, if that was timed and is faster, with the copies of the operand.
@@ -258,12 +264,10 @@ class ConvLowering {
   /// What the convolution costs in its order, and in the other one.
   void noteCosts(double seconds) {
     const Order other = order_ == Order::kRowMajor ? Order::kChannelsLast : Order::kRowMajor;
-    Forms forms = formsIn(other);
-    if (sameForm(forms.from, formsIn(order_).from)) return;
-    auto made = make(forms, *formIn(forms.dimensions, forms.dense));
-    if (!made || !made->seconds) return;
-    if (other == Order::kChannelsLast) takeBorders(forms, *made);
-    const double there = *made->seconds;
+    if (sameForm(formsIn(other).from, formsIn(order_).from)) return;
+    const auto made = timedIn(other);
+    if (!made) return;
+    const double there = *made->second.seconds;
     p_.orderCosts[n_] =
         order_ == Order::kRowMajor ? OrderCost{seconds, there, order_} : OrderCost{there, seconds, order_};
   }

@@ -51,7 +51,7 @@ class Engine:
 
     def check(self, path, inputs, outputs, dims):
         try:
-            expected = runner.run(runner.open_session(path, threads=runner.allowed_cpus()), inputs, path)
+            expected = runner.run(runner.open_session(path, threads=len(runner.allowed_cpus())), inputs, path)
         except runner.Mistake as mistake:
             raise runner.Mistake(f"{mistake}, so {self.name}'s results cannot be checked") from mistake
         for name, reference in expected.items():

@@ -240,7 +240,7 @@ class Affinity:
     """The CPUs this process may use, and a hold on as many as a measurement has threads. A no-op on some systems."""
 
     def __init__(self, cpu=None):
-        self.allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+        self.allowed = allowed_cpus()
         self.cpu = cpu if cpu in self.allowed else None
 
     def hold(self, threads=1):
@@ -254,8 +254,8 @@ class Affinity:
 
 
 def allowed_cpus():
-    """How many CPUs this process may use now."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    """The CPUs that this process may use now, by number; none where the system does not say."""
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
 def processor():

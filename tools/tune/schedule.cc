@@ -34,13 +34,17 @@ class CostsOfSettings {
   std::map<std::pair<std::string, int>, DeviceCosts> costs_;  ///< by place and opset
 };
 
-/// How many times as fast each rule is where it gains most, on any device, by its hash.
-std::map<std::string, double> bestRatios(const Timings& timings) {
+/// How many times as fast each rule is where it gains most, by its hash, of those that were timed on other devices
+/// alone.
+std::map<std::string, double> bestElsewhere(const Timings& timings, const std::string& device) {
   std::map<std::string, double> best;
+  std::set<std::string> here;
   for (const TimingSample& s : timings.all()) {
+    if (s.device == device) here.insert(s.rule);
     double& ratio = best[s.rule];
     ratio = std::max(ratio, s.pattern / s.replacement);
   }
+  std::erase_if(best, [&](const auto& rule) { return here.contains(rule.first); });
   return best;
 }
 
@@ -53,15 +57,14 @@ std::vector<double> promisedSeconds(const RuleSet& rules,
                                     const Options& o) {
   constexpr double kNextToNothing = 1e-15;
   CostsOfSettings costs(rules, timings, machine, o);
-  const std::map<std::string, double> ratios = bestRatios(timings);
+  const std::map<std::string, double> elsewhere = bestElsewhere(timings, o.device);
   std::vector<double> promised;
   for (const Job& job : jobs) {
     promised.push_back(0);
     if (job.turn >= kFirstPoints) continue;
     if (auto cost = costs.of(job).withoutMarginAt(*job.rule, job.shapes)) {
       promised.back() = cost->pattern - cost->replacement;
-    } else if (auto ratio = ratios.find(job.hash);
-               ratio != ratios.end() && timings.samples(job.hash, o.device).empty()) {
+    } else if (auto ratio = elsewhere.find(job.hash); ratio != elsewhere.end()) {
       promised.back() = kNextToNothing * ratio->second;
     }
   }
