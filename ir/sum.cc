@@ -21,21 +21,45 @@ void eraseIndex(Partial& p, const std::string& name) {
   std::erase_if(p.domain, [&](const Constraint& c) { return c.expr.mentions(name); });
 }
 
+/// A reduction index k that is no more than another name of r: no factor reads it, and all that is said of it is
+/// k = r and what is known of r anyway.
+std::optional<std::string> otherName(const Partial& p, const std::vector<Constraint>& known, const std::string& r) {
+  for (const std::string& k : p.reduction) {
+    const Expr difference = Expr::variable(k) - Expr::variable(r);
+    auto equates = [&](const Constraint& c) {
+      return c.kind == Constraint::Kind::kZero && (c.expr == difference || c.expr == -difference);
+    };
+    auto isKnown = [&](const Constraint& c) {
+      return !c.expr.mentions(k) || equates(c) ||
+             std::find(known.begin(), known.end(), c.substitute({{k, Expr::variable(r)}})) != known.end();
+    };
+    if (k != r && std::any_of(p.domain.begin(), p.domain.end(), equates) &&
+        std::all_of(p.domain.begin(), p.domain.end(), isKnown) &&
+        std::none_of(p.factors.begin(), p.factors.end(), [&](const Factor& f) { return mentions(f, k); })) {
+      return k;
+    }
+  }
+  return std::nullopt;
+}
+
 /// Σ_r K[v, r] · (what does not depend on r) is that alone, where K adds up to 1.
 void dropUnits(Partial& p) {
   std::set<size_t> gone;
   for (const Partial::Unit& unit : p.units) {
     bool alone = true;
+    std::vector<std::string> indices = unit.over;
     for (const std::string& r : unit.over) {
+      const auto other = otherName(p, unit.within, r);
+      if (other) indices.push_back(*other);
       for (size_t f = 0; f < p.factors.size(); ++f)
         alone = alone && (f == unit.factor || gone.contains(f) || !mentions(p.factors[f], r));
       for (const Constraint& c : p.domain) {
         bool known = std::find(unit.within.begin(), unit.within.end(), c) != unit.within.end();
-        alone = alone && (known || !c.expr.mentions(r));
+        alone = alone && (known || !c.expr.mentions(r) || (other && c.expr.mentions(*other)));
       }
     }
     if (!alone) continue;
-    for (const std::string& r : unit.over)
+    for (const std::string& r : indices)
       eraseIndex(p, r);
     gone.insert(unit.factor);
   }

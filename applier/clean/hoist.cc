@@ -41,6 +41,32 @@ bool enlarges(const Node& n, const Shape& operand) {
   return true;
 }
 
+/// A product that interpolates: x · M or M · x, where M is a Resize of an identity matrix to no less.
+struct Interpolation {
+  size_t operand = 0;  ///< which one x is
+  int dimension = 0;   ///< of x and of the product: along it
+  std::string mode;    ///< the Resize's
+};
+
+std::optional<Interpolation> interpolation(const Program& p, const Node& n) {
+  if (!n.is(ops::kMatMul)) return std::nullopt;
+  for (size_t side : {0, 1}) {
+    const Node* m = &p.node(n.operands[side]);
+    const bool turned = m->is(ops::kTranspose);
+    if (turned) m = &p.node(m->operands[0]);
+    if (!m->is(ops::kResize) || !p.node(m->operands[0]).is(ops::kEye)) continue;
+    // Over what is summed it has the identity's positions, of which each row has shares.
+    const size_t kept = turned ? side : 1 - side;
+    const Shape& unit = p.shape(m->operands[0]);
+    const auto& scales = m->list("scales");
+    const bool keeps = unit[kept] == m->shapes[0][kept] && (scales.empty() || scales[2 * kept] == scales[2 * kept + 1]);
+    const auto rank = static_cast<int>(p.shape(n.operands[1 - side]).size());
+    if (keeps && rank >= 2 && enlarges(*m, unit))
+      return Interpolation{1 - side, rank - 2 + static_cast<int>(side), m->text("mode")};
+  }
+  return std::nullopt;
+}
+
 /// How the constant comes to a value: along which dimension it varies there, and the layout operators, with their
 /// operands, that made another constant of it on the way.
 struct Arrival {
@@ -67,10 +93,10 @@ class Hoister {
            !constant_[static_cast<size_t>(i)];
   }
   bool required(Value v) const { return required_.contains(v); }
-  /// It may be passed: a layout operator, or a Resize.
+  /// It may be passed: a layout operator, a Resize, or a product that interpolates.
   bool isPassable(int i) const {
     const Node& n = node(i);
-    return n.op->layout || (!n.operands.empty() && enlarges(n, old().shape(n.operands[0])));
+    return n.op->layout || (!n.operands.empty() && enlarges(n, old().shape(n.operands[0]))) || interpolation(old(), n);
   }
 
   std::optional<Moving> moving(int i) const;
@@ -141,8 +167,14 @@ bool keepsFill(const OpRow& f, const Node& filling) {
 bool Hoister::passes(const Moving& f, int layout, int dimension, std::vector<int>& dimensions) const {
   const Node& n = node(layout);
   dimensions.assign(n.operands.size(), dimension);
+  // Nearest neighbours are copies; the shares of interpolation are 1 together.
+  if (auto product = interpolation(old(), n)) {
+    // It multiplies the others by 0, so that they have to have a value.
+    const OpRow& op = *node(f.node).op;
+    return f.adds() ? dimension != product->dimension
+                    : product->mode == "nearest" && !op.lower && op.facts.domain == Facts::Domain::kEverything;
+  }
   if (n.is(ops::kResize)) {
-    // Nearest neighbours are copies; the shares of interpolation are 1 together.
     if (!f.adds()) return n.text("mode") == "nearest";
     const auto d = static_cast<size_t>(dimension);
     return dimension < 0 || old().shape(n.operands[0])[d] == n.shapes[0][d];
@@ -182,14 +214,16 @@ bool Hoister::planValue(const Moving& f, Value v, const Arrival& arrival, Arriva
   if (!isPassable(v.node)) return true;
   std::vector<int> dimensions;
   if (n.shapes.size() != 1 || !passes(f, v.node, arrival.dimension, dimensions)) return false;
+  const auto product = interpolation(old(), n);
   bool parts = joins(n, arrival.dimension);
   auto isNumber = [&](Value o) {
     return old().shape(o)[static_cast<size_t>(arrival.dimension)].asConstant().has_value();
   };
   if (f.adds() && parts && !std::all_of(n.operands.begin(), n.operands.end(), isNumber)) return false;
-  bool regroups = !n.is(ops::kSlice) && !n.is(ops::kConcat) && !n.is(ops::kResize);
+  bool regroups = !n.is(ops::kSlice) && !n.is(ops::kConcat) && !n.is(ops::kResize) && !product;
   bool changes = arrival.dimension >= 0 && (regroups || parts);
   for (size_t i = 0; i < n.operands.size(); ++i) {
+    if (product && i != product->operand) continue;
     Arrival next{dimensions[i], arrival.through};
     if (changes) next.through.emplace_back(v.node, i);
     if (!planValue(f, n.operands[i], next, met)) return false;
@@ -296,6 +330,9 @@ Value Hoister::pushedThrough(const Moving& f, int layout, const Added& c) {
   if (auto spec = layoutPassed(n, old().shape(n.operands[0]))) {
     Added before = f.adds() ? throughLayout(*spec, c) : c;
     operands.push_back(push(f, n.operands[0], before));
+  } else if (auto product = interpolation(old(), n)) {
+    for (size_t i : {0, 1})
+      operands.push_back(i == product->operand ? push(f, n.operands[i], c) : moved_.at(n.operands[i]));
   } else {
     int64_t offset = 0;
     bool along = joins(n, c.dimension);

@@ -19,19 +19,43 @@ void forget(Product& p, const std::string& index) {
   std::erase_if(p.domain, [&](const Constraint& c) { return c.expr.mentions(index); });
 }
 
-/// Step 1: a constant that adds up to 1 over an index that nothing else speaks of. Several indices of one pool stand in
-/// constraints and constants of their own, so that they go one by one.
+/// An index that no factor speaks of and that the constraints make equal to this one, whose values it can take, too:
+/// one addend for each. "" if there is none.
+std::string twinOf(const Product& p, const std::string& index, const Conjunction& within) {
+  for (const std::string& twin : p.reduction) {
+    if (twin == index) continue;
+    const Expr apart = Expr::variable(twin) - Expr::variable(index);
+    bool equal = false, free = true;
+    for (const Constraint& c : p.domain) {
+      const bool equates = c.kind == Constraint::Kind::kZero && (c.expr == apart || c.expr == -apart);
+      equal = equal || equates;
+      free = free &&
+             (equates || !c.expr.mentions(twin) || contains(within, c.substitute({{twin, Expr::variable(index)}})));
+    }
+    for (const Factor& f : p.factors)
+      free = free && !speaksOf(f, twin);
+    if (equal && free) return twin;
+  }
+  return "";
+}
+
+/// Step 1: a constant that adds up to 1 over an index that nothing else speaks of, but for a twin. Several indices of
+/// one pool stand in constraints and constants of their own, so that they go one by one.
 void dropUnits(Product& p) {
   std::vector<bool> gone(p.factors.size());
   for (const Product::Unit& unit : p.units) {
     bool alone = true;
+    const std::string twin = twinOf(p, unit.index, unit.clause);
     for (size_t f = 0; f < p.factors.size(); ++f)
       alone = alone && (f == unit.constant || gone[f] || !speaksOf(p.factors[f], unit.index));
-    for (const Constraint& c : p.domain)
-      alone = alone && (!c.expr.mentions(unit.index) || contains(unit.clause, c));
+    for (const Constraint& c : p.domain) {
+      const bool ofTwin = !twin.empty() && c.expr.mentions(twin);
+      alone = alone && (!c.expr.mentions(unit.index) || contains(unit.clause, c) || ofTwin);
+    }
     if (!alone) continue;
     gone[unit.constant] = true;
     forget(p, unit.index);
+    if (!twin.empty()) forget(p, twin);
   }
   std::vector<Factor> left;
   for (size_t f = 0; f < gone.size(); ++f) {
