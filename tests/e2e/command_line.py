@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """docs/command-line.md against what the tools print with --help: options, defaults, subcommands, exit codes. What names a file
-may not be empty.
+may not be empty; an option with two values at once gets a hint.
 
 Exit status 0 or 1; 77 where no tool is built.
 """
@@ -109,12 +109,20 @@ def differences(tool):
         yield f"lacks {sorted(COMMON - there)}"
 
 
+def hints():
+    """An option that has two values at once is shown as it is given."""
+    done = subprocess.run([str(BIN / "pet-tune"), "rules.db", "--shapes-from", "a.onnx", "b.onnx"], capture_output=True, text=True, timeout=60)
+    if done.returncode != 2 or "(--shapes-from is given once for each: --shapes-from a.onnx --shapes-from b.onnx; see pet-tune --help)" not in done.stderr:
+        yield f"pet-tune --shapes-from a.onnx b.onnx: exit code {done.returncode}: {done.stderr}"
+
+
 def main():
     built = [t for t in TOOLS if (BIN / t).is_file()]
     if not built:
         print("no tool is built")
         return 77
     wrong = [f"{tool}: {d}" for tool in built for d in differences(tool)]
+    wrong += hints() if "pet-tune" in built else []
     wrong += [f"{o} is not described" for o in ["--help", "--version"] if f"`{o}`" not in PAGE]
     print("\n".join(wrong) or f"docs/command-line.md says what {', '.join(built)} say")
     return 1 if wrong else 0

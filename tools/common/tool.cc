@@ -111,10 +111,22 @@ std::string meantBy(const CLI::App& app, const std::vector<std::string>& words) 
   return "";
 }
 
+/// Where an option that may be given again has two values behind it: how it is given.
+std::string givenAgain(const CLI::App& app, const std::vector<std::string>& words) {
+  for (size_t i = 0; i + 2 < words.size(); ++i) {
+    const CLI::Option* option = words[i].starts_with("--") ? app.get_option_no_throw(words[i]) : nullptr;
+    if (option && option->get_expected_max() > 1 && !words[i + 2].starts_with("-"))
+      return fmt::format("{0} is given once for each: {0} {1} {0} {2};", words[i], words[i + 1], words[i + 2]);
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string usageMessage(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& words) {
-  const std::string meant = meantBy(app, words);
+  std::string meant = meantBy(app, words);
+  if (meant.empty() && error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError))
+    meant = givenAgain(app, words);
   return oneLine(fmt::format("{} ({}see {} --help)", error.what(), meant.empty() ? "" : meant + " ", app.get_name()));
 }
 
