@@ -63,6 +63,18 @@ void refuseOddPads(std::span<const Shape> operands, Attributes attributes) {
   }
 }
 
+/// An output_padding is as many pads less behind, as far as there are some.
+void leaveLess(Attributes& attributes) {
+  auto& more = std::get<std::vector<Expr>>(attributes.find("output_padding")->second);
+  auto& pads = std::get<std::vector<Expr>>(attributes.find("pads")->second);
+  for (size_t d = 0; d < more.size(); ++d) {
+    Expr& behind = pads[more.size() + d];
+    const int64_t both = std::min(behind.constant(), more[d].constant());
+    behind = behind - both;
+    more[d] = more[d] - both;
+  }
+}
+
 std::vector<Value> readConvTranspose(const Lifting& l, const OnnxRow& row) {
   Value x = l.operand(0), w = l.operand(1);
   const size_t spatial = spatialOf(l, x, w);
@@ -76,6 +88,7 @@ std::vector<Value> readConvTranspose(const Lifting& l, const OnnxRow& row) {
   }
   Attributes attributes = readKernel(l, row, x, w, std::move(known));
   if (windowList(attributes, "output_padding").size() != spatial) Lifting::refuse("output_padding of the wrong length");
+  leaveLess(attributes);
   if (attributes.contains("auto_pad")) {
     attributes.emplace("output_shape", std::vector<Expr>{});
     refuseOddPads(std::vector{l.shape(x), l.shape(w)}, attributes);

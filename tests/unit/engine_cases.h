@@ -193,6 +193,8 @@ inline const EngineCase kEngineCases[] = {
      "t: [2, 18, 20]\n b: const [2, 1, 1]\n a = Col2Im(t) image_shape=[6, 7] block_shape=[3, 3]\n c = Add(a, b)\n y = "
      "Sigmoid(c)",
      1e-5},
+    {"col2im, strides, many taps",
+     "t: [1, 81, 30]\n y = Col2Im(t) image_shape=[10, 12] block_shape=[9, 9] strides=[2, 2] pads=[4, 4, 3, 3]"},
     {"offset reduce", "t: [2, 18, 5, 6]\n y = OffsetReduce(t) kernel_shape=[3, 3] pads=[1, 1, 1, 1]"},
     {"offset reduce, strides",
      "t: [2, 18, 7, 8]\n y = OffsetReduce(t) kernel_shape=[3, 3] strides=[2, 2] pads=[1, 0, 0, 1]"},

@@ -15,8 +15,9 @@ using plan::kFill;
 using plan::MapAxis;
 
 constexpr unsigned kPointThreads = 256;
-/// On a processor at least, so that a thread has registers enough for its packs.
-constexpr unsigned kPointBlocks = 4;
+/// On a processor at least: a thread has registers enough for its packs, or for many operands that it loads at once.
+constexpr unsigned kPointBlocks = 4, kBlocksOfMany = 2;
+constexpr size_t kMany = 48;
 constexpr int64_t kTile = 32;
 
 /// What the blocks of one kernel do. Its result is the pointer y`number`, its operands are p`first`, p`first + 1`, …;
@@ -208,6 +209,7 @@ KernelSource generate(std::span<const PointKernel> kernels, Storage storage) {
   std::string tables, arguments, operands, bodies;
   unsigned blocks = 0;
   int pointers = 0, tiles = 0;
+  size_t operandsAtOnce = 0;
   const bool inPlace = std::any_of(kernels.begin(), kernels.end(), [](const PointKernel& k) { return k.inPlace; });
   const std::string_view restrict = inPlace ? "" : " __restrict__";
   for (size_t i = 0; i < kernels.size(); ++i) {
@@ -219,12 +221,14 @@ KernelSource generate(std::span<const PointKernel> kernels, Storage storage) {
                 : fmt::format("  if (block < {0}u) {{\n{1}  return;\n  }}\n  block -= {0}u;\n", writer.blocks(), body);
     blocks += writer.blocks();
     tiles = std::max(tiles, writer.tiles());
+    operandsAtOnce = std::max(operandsAtOnce, kernels[i].from.size());
     arguments += fmt::format("{}T*{} y{}", i > 0 ? ", " : "", restrict, i);
     for (int last = pointers + kernels[i].pointers(); pointers < last; ++pointers)
       operands += fmt::format(", const T*{} p{}", restrict, pointers);
   }
-  std::string code = tables + fmt::format("extern \"C\" __global__ void __launch_bounds__({}, {}) NAME({}{}) {{\n",
-                                          kPointThreads, kPointBlocks, arguments, operands);
+  std::string code =
+      tables + fmt::format("extern \"C\" __global__ void __launch_bounds__({}, {}) NAME({}{}) {{\n", kPointThreads,
+                           operandsAtOnce > kMany ? kBlocksOfMany : kPointBlocks, arguments, operands);
   if (tiles > 0) code += fmt::format("  __shared__ float tiles[{}][{}][{}];\n", tiles, kTile, kTile + 1);
   code += "  unsigned block = blockIdx.x;\n" + bodies + "}\n";
   KernelSource source = named("point", std::move(code));
