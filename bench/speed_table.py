@@ -6,7 +6,7 @@
 Rewrites what is between `<!-- speed_table: NAME -->` and `<!-- speed_table end -->`; with --check it only compares, exit status 1
 where they differ. A result says of which table it is ("table"), and its "date", "commit", "machine" and "command".
 
-Of the tables models, models_intel, models_openvino, models_openvino_intel, models_mnn, models_onednn, versions, engine, unseen and two_threads a model's result is the latest,
+Of the tables models, models_intel, models_openvino, models_openvino_intel, models_openvino_zen4, models_mnn, models_onednn, versions, engine, unseen and two_threads a model's result is the latest,
 by the files' names. Of the first six it is what `bench/models.py --json` writes, with --device for the others than ONNX Runtime. Of cost,
 cliffs, families, predictor, zoo and engine_zoo the latest file counts: what `bench/apply_cost.py --json`, `bench/models.py --cliffs --measure --json`,
 `bench/models.py --families --json`, `bench/predictor.py --json`, `bench/zoo.py --json` and `bench/engine.py --json` write. "table" in the
@@ -136,7 +136,7 @@ def ratio_row(_, entry):
 
 BY_MODEL = {
     "models": (["original ms", "ratio (p10 - p90)", "with `--measure`", "A/A", "rules that fire", "goal"], models_row),
-    **dict.fromkeys(["models_intel", "models_openvino", "models_openvino_intel", "models_mnn", "models_onednn"],
+    **dict.fromkeys(["models_intel", "models_openvino", "models_openvino_intel", "models_openvino_zen4", "models_mnn", "models_onednn"],
                     (["original ms", "ratio (p10 - p90)", "A/A", "largest difference", "rules that fire"], device_row)),
     "versions": ([f"ratio, ONNX Runtime {VERSIONS[0]}", *VERSIONS[1:], "original through onnxsim / onnxslim, 1.31.1"], versions_row),
     "engine": (["ONNX Runtime ms", "ours ms", "ratio", "ours, rewritten for ONNX Runtime"], engine_row),

@@ -74,6 +74,12 @@ MODELS = {
         [node("ConvTranspose", ["x", "w", "b"], ["y"], strides=[2, 2], pads=[1, 1, 1, 1])],
         {"x": [2, 8, 7, 9]}, ["y"], {"w": weights(8, 6, 4, 3), "b": weights(6)},
         ["convtranspose-s2/d2s(conv(phases(x)))"]),
+    "transposed, output_padding": (
+        [node("ConvTranspose", ["x", "w", "b"], ["y"], strides=[2, 2], pads=[1, 1, 1, 1], output_padding=[1, 0])],
+        {"x": [2, 8, 7, 9]}, ["y"], {"w": weights(8, 6, 3, 3), "b": weights(6)}, ["convtranspose-s2/d2s(conv(phases(x)))"]),
+    "transposed, same": (
+        [node("ConvTranspose", ["x", "w"], ["y"], strides=[2, 2], pads=[1, 2, 2, 2])],
+        {"x": [2, 8, 4, 5]}, ["y"], {"w": weights(8, 6, 5, 5)}, ["convtranspose-s2/d2s(conv(phases(x)))"]),
     "frames": (
         [node("Conv", ["x", "w", "b"], ["y"], pads=[1] * 6)],
         {"x": [1, 4, 5, 8, 8]}, ["y"], {"w": weights(6, 4, 3, 3, 3), "b": weights(6)},
