@@ -63,13 +63,16 @@ void refuseOddPads(std::span<const Shape> operands, Attributes attributes) {
   }
 }
 
-/// An output_padding is as many pads less behind, as far as there are some.
+/// An output_padding that ONNX admits is as many pads less behind, as far as there are some.
 void leaveLess(Attributes& attributes) {
+  const auto& strides = windowList(attributes, "strides"), &dilations = windowList(attributes, "dilations");
   auto& more = std::get<std::vector<Expr>>(attributes.find("output_padding")->second);
   auto& pads = std::get<std::vector<Expr>>(attributes.find("pads")->second);
   for (size_t d = 0; d < more.size(); ++d) {
+    const int64_t extra = more[d].constant();
+    if (extra < 0 || extra >= std::max(strides[d].constant(), dilations[d].constant())) continue;
     Expr& behind = pads[more.size() + d];
-    const int64_t both = std::min(behind.constant(), more[d].constant());
+    const int64_t both = std::min(behind.constant(), extra);
     behind = behind - both;
     more[d] = more[d] - both;
   }
