@@ -65,7 +65,8 @@ void refuseOddPads(std::span<const Shape> operands, Attributes attributes) {
 
 /// An output_padding that ONNX admits is as many pads less behind, as far as there are some.
 void leaveLess(Attributes& attributes) {
-  const auto& strides = windowList(attributes, "strides"), &dilations = windowList(attributes, "dilations");
+  const auto& strides = windowList(attributes, "strides");
+  const auto& dilations = windowList(attributes, "dilations");
   auto& more = std::get<std::vector<Expr>>(attributes.find("output_padding")->second);
   auto& pads = std::get<std::vector<Expr>>(attributes.find("pads")->second);
   for (size_t d = 0; d < more.size(); ++d) {
