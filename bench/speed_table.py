@@ -7,7 +7,7 @@ Rewrites what is between `<!-- speed_table: NAME -->` and `<!-- speed_table end 
 where they differ. A result says of which table it is ("table"), and its "date", "commit", "machine" and "command".
 
 Of the tables models, models_intel, models_openvino, models_openvino_intel, models_openvino_zen4, models_mnn, models_onednn, versions, engine, unseen and two_threads a model's result is the latest,
-by the files' names. Of the first six it is what `bench/models.py --json` writes, with --device for the others than ONNX Runtime. Of cost,
+by the files' names. Of the first seven it is what `bench/models.py --json` writes, with --device for the others than ONNX Runtime. Of cost,
 cliffs, families, predictor, zoo and engine_zoo the latest file counts: what `bench/apply_cost.py --json`, `bench/models.py --cliffs --measure --json`,
 `bench/models.py --families --json`, `bench/predictor.py --json`, `bench/zoo.py --json` and `bench/engine.py --json` write. "table" in the
 file tells cliffs and families on an AMD, on an Intel (cliffs_intel, families_intel), and on a processor that no sample is of (cliffs_elsewhere) apart; zoo has

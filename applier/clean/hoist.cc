@@ -6,6 +6,7 @@
 
 #include "ir/layout_algebra.h"
 #include "ir/ops/op.h"
+#include "ir/ops/resize.h"
 
 namespace pet {
 namespace {
@@ -43,9 +44,9 @@ bool enlarges(const Node& n, const Shape& operand) {
 
 /// A product that interpolates: x · M or M · x, where M is a Resize of an identity matrix to no less.
 struct Interpolation {
-  size_t operand = 0;  ///< which one x is
-  int dimension = 0;   ///< of x and of the product: along it
-  std::string mode;    ///< the Resize's
+  size_t operand = 0;   ///< which one x is
+  int dimension = 0;    ///< of x and of the product: along it
+  bool copies = false;  ///< the nearest
 };
 
 std::optional<Interpolation> interpolation(const Program& p, const Node& n) {
@@ -58,11 +59,9 @@ std::optional<Interpolation> interpolation(const Program& p, const Node& n) {
     // Over what is summed it has the identity's positions, of which each row has shares.
     const size_t kept = turned ? side : 1 - side;
     const Shape& unit = p.shape(m->operands[0]);
-    const auto& scales = m->list("scales");
-    const bool keeps = unit[kept] == m->shapes[0][kept] && (scales.empty() || scales[2 * kept] == scales[2 * kept + 1]);
     const auto rank = static_cast<int>(p.shape(n.operands[1 - side]).size());
-    if (keeps && rank >= 2 && enlarges(*m, unit))
-      return Interpolation{1 - side, rank - 2 + static_cast<int>(side), m->text("mode")};
+    if (keeps({m->attributes, std::span(&unit, 1), m->shapes}, kept) && rank >= 2 && enlarges(*m, unit))
+      return Interpolation{1 - side, rank - 2 + static_cast<int>(side), m->text("mode") == "nearest"};
   }
   return std::nullopt;
 }
@@ -172,7 +171,7 @@ bool Hoister::passes(const Moving& f, int layout, int dimension, std::vector<int
     // It multiplies the others by 0, so that they have to have a value.
     const OpRow& op = *node(f.node).op;
     return f.adds() ? dimension != product->dimension
-                    : product->mode == "nearest" && !op.lower && op.facts.domain == Facts::Domain::kEverything;
+                    : product->copies && !op.lower && op.facts.domain == Facts::Domain::kEverything;
   }
   if (n.is(ops::kResize)) {
     if (!f.adds()) return n.text("mode") == "nearest";

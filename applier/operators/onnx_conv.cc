@@ -64,7 +64,7 @@ void refuseOddPads(std::span<const Shape> operands, Attributes attributes) {
 }
 
 /// An output_padding that ONNX admits is as many pads less behind, as far as there are some.
-void leaveLess(Attributes& attributes) {
+void foldOutputPadding(Attributes& attributes) {
   const auto& strides = windowList(attributes, "strides");
   const auto& dilations = windowList(attributes, "dilations");
   auto& more = std::get<std::vector<Expr>>(attributes.find("output_padding")->second);
@@ -92,7 +92,7 @@ std::vector<Value> readConvTranspose(const Lifting& l, const OnnxRow& row) {
   }
   Attributes attributes = readKernel(l, row, x, w, std::move(known));
   if (windowList(attributes, "output_padding").size() != spatial) Lifting::refuse("output_padding of the wrong length");
-  leaveLess(attributes);
+  foldOutputPadding(attributes);
   if (attributes.contains("auto_pad")) {
     attributes.emplace("output_shape", std::vector<Expr>{});
     refuseOddPads(std::vector{l.shape(x), l.shape(w)}, attributes);

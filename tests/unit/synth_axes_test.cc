@@ -52,10 +52,8 @@ const Analysed kAnalysed[] = {
      "n equal N | c sum C | f out F | h window H -> H + R - 2P - 1 by R: r + x - P - v = 0 | w window W -> S + W - 2Q "
      "- 1 by S: r + x - Q - v = 0"},
     {"convtranspose-s2",
-     "n equal N | c sum C | f out F | h window H -> 2H + R - P - PE - 2 by R: r + 2x - P - v = 0 | w window W -> S + "
-     "2W "
-     "- Q - "
-     "QE - 2 by S: r + 2x - Q - v = 0"},
+     "n equal N | c sum C | f out F | h window H -> 2H + R - P - PE - 2 by R: r + 2x - P - v = 0 | w window W -> "
+     "S + 2W - Q - QE - 2 by S: r + 2x - Q - v = 0"},
     {"matmul", "b equal B | m equal M | k sum K | n out N"},
     {convText("Conv(x, w) pads=[P, 0, 0, Q] strides=[2, 1] dilations=[3, 1]"),
      "n equal N | c sum C | f out F | h window H -> floor((H + P + R)/2) - 2R + 2 by R: P + x - 3r - 2v = 0 | w window "
