@@ -42,17 +42,27 @@ std::optional<Reason> roundsTooMuch(const Numerics& numerics, ElementType elemen
 }
 
 /// Bytes of the activations that a pattern takes and gives.
+double elementsOf(const Program& pattern, Value v, const Bindings& symbols) {
+  auto extents = evaluate(pattern.shape(v), symbols);
+  return extents ? static_cast<double>(elementCount(*extents)) : 0;
+}
+
+double elementsTaken(const Program& pattern, const Bindings& symbols) {
+  double elements = 0;
+  for (Value v : pattern.inputs())
+    elements += isConstant(pattern, v) ? 0 : elementsOf(pattern, v, symbols);
+  return elements;
+}
+
+double elementsGiven(const Program& pattern, const Bindings& symbols) {
+  double elements = 0;
+  for (Value v : pattern.outputs())
+    elements += elementsOf(pattern, v, symbols);
+  return elements;
+}
+
 double endsOf(const Program& pattern, const Bindings& symbols) {
-  std::vector<Value> ends = pattern.outputs();
-  for (Value v : pattern.inputs()) {
-    if (!isConstant(pattern, v)) ends.push_back(v);
-  }
-  double bytes = 0;
-  for (Value v : ends) {
-    auto extents = evaluate(pattern.shape(v), symbols);
-    bytes += extents ? 4.0 * static_cast<double>(elementCount(*extents)) : 0;
-  }
-  return bytes;
+  return 4 * (elementsTaken(pattern, symbols) + elementsGiven(pattern, symbols));
 }
 
 /// The cost, if the rule may pay: where neighbours spare it its layouts, it is the less. That can be what they were
@@ -118,6 +128,17 @@ void enterTypicalGain(const Rule& rule, const Site& site, const ModelSizes& size
 }
 
 }  // namespace
+
+double besideSeconds(const CostEstimate& cost, const Site& site, const Bindings& shapes, const Costs& costs) {
+  if (cost.guessed || costs.rates.gemm <= 0) return 0;
+  const Program& pattern = site.pattern->program;
+  const double elements = (site.beside.isFirst ? 0 : elementsTaken(pattern, shapes)) +
+                          (site.beside.isLast ? 0 : elementsGiven(pattern, shapes));
+  constexpr double kFlop = 2 * 16, kShare = 0.75;
+  constexpr double kLeastShare = 0.1;  // of the pattern: what is beside it is only estimated
+  const double most = (1 - kLeastShare) * std::min(cost.pattern, cost.replacement);
+  return std::min(elements * kFlop / (kShare * costs.rates.gemm), most);
+}
 
 void enterGain(const CostEstimate& cost, Reason& reason) {
   reason.ratio = cost.ratio();

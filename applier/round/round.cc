@@ -70,16 +70,17 @@ bool isEmpty(const PositionBox& box) {
   return std::any_of(box.begin(), box.end(), [](const PositionRange& r) { return r.lower >= r.upper; });
 }
 
-void enterFired(const Seen& seen, const std::vector<Rewrite>& rewrites, Round& round) {
+void enterFired(const Seen& seen, const std::vector<Rewrite>& rewrites, const Costs& costs, Round& round) {
   for (const Rewrite& r : rewrites) {
     const Bindings typical = rewrite::numbersAt(r.symbols, seen.index.sizes().typical());
     const Program& pattern = r.site.pattern->program;
     auto corrected = boxesAt(*r.rule, pattern, typical);
     std::erase_if(corrected, isEmpty);
-    auto output =
-        evaluate(pattern.shape(pattern.outputs()[0]), rewrite::numbersAt(r.site.symbols, seen.index.sizes().typical()));
+    const Bindings shapes = rewrite::numbersAt(r.site.symbols, seen.index.sizes().typical());
+    auto output = evaluate(pattern.shape(pattern.outputs()[0]), shapes);
     const auto gain = r.cost ? std::optional(r.cost->ratio()) : std::nullopt;
-    const double before = r.cost ? r.cost->pattern : 0, after = r.cost ? r.cost->replacement : 0;
+    const double beside = r.cost ? besideSeconds(*r.cost, r.site, shapes, costs) : 0;
+    const double before = r.cost ? r.cost->pattern - beside : 0, after = r.cost ? r.cost->replacement - beside : 0;
     round.fired.push_back({seen.siteAt(r.site.anchor), r.rule->name, r.site.symbols, r.rule->numerics,
                            occupiedBoxes(*r.rule, typical), gain, r.cost ? r.cost->margin : 1, before, after,
                            output.value_or(Extents{}), std::move(corrected), r.cost && r.cost->guessed});
@@ -241,7 +242,7 @@ Expected<std::optional<Graph>> RoundRewriter::rewrite(const Place& place) {
   auto chosen = choose(seen);
   if (!chosen) return tl::unexpected(chosen.error());
   const std::vector<Rewrite>& rewrites = *chosen;
-  enterFired(seen, rewrites, round_);
+  enterFired(seen, rewrites, costs_, round_);
   if (round_.sizes.empty() && !symbolsOf(view).empty()) round_.sizes = normalised.sizes.samples();
   auto inner = placesWithin(place, inference_);
   enterUntouched(seen, inner);

@@ -54,7 +54,7 @@ struct Fired {
   int boxes = 0;               ///< how many of the rule's boxes are not empty here, and so were corrected
   std::optional<double> gain;  ///< expected, at the typical sizes
   double margin = 1;           ///< above 1: the gain is that of other CPUs, which may differ here by this factor
-  /// The same: what pattern and replacement take, this without what layouts save that meet a neighbour's.
+  /// The same: what pattern and replacement take by themselves, this without what layouts save that meet a neighbour's.
   double patternSeconds = 0, replacementSeconds = 0;
   Extents output = {};  ///< of the pattern's first result, at the typical sizes
   /// The boxes, as positions of that result; empty where they are not boxes of its dimensions.

@@ -320,6 +320,7 @@ Expected<Rewriting> rewriteModel(ApplyArguments& o, const ReportProgress& show) 
   if (*engine) options->time = [&](const Turns& turns) { return timeTurns(**engine, turns, show); };
   Costs costs{[&](const Rule& rule, const Bindings& shapes) { return rules->costAt(rule, shapes); },
               rules->layoutSecondsPerByte()};
+  if (o.device.ends_with("-cpu")) costs.rates = machine->ratesOn(o.device, o.threads);
   costs.beside = [&](const Rule& rule, const Bindings& shapes, const Surroundings& beside) {
     return rules->costBeside(rule, shapes, beside);
   };
