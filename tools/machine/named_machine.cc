@@ -21,11 +21,15 @@ namespace {
 
 constexpr std::string_view kIsas[] = {"avx512", "avx2", "sse2", "neon"};
 
-/// Of the same CPU, else of the same ISA: the first by name that knows rates; null: there is none.
-const Machine* nearestOf(const Machine& machine, const Machines& known) {
+bool knowsRatesOn(const Machine& machine, const std::string& device) {
+  return std::any_of(machine.rates.begin(), machine.rates.end(), [&](const auto& r) { return r.device == device; });
+}
+
+/// Of the same CPU, else of the same ISA: the first by name that knows rates on the device; null: there is none.
+const Machine* nearestOf(const Machine& machine, const std::string& device, const Machines& known) {
   const Machine* ofIsa = nullptr;
   for (const auto& [name, other] : known) {
-    if (other.rates.empty()) continue;
+    if (!knowsRatesOn(other, device)) continue;
     if (isSameCpu(machine, other)) return &other;
     if (!ofIsa && other.isa == machine.isa) ofIsa = &other;
   }
@@ -70,8 +74,11 @@ Expected<Machine> namedMachine(const std::string& asked, const std::string& devi
   const char* usual = std::getenv("PET_MACHINE");
   const std::string name = asked.empty() && usual ? usual : asked;
   auto machine = name.empty() ? Expected<Machine>(calibratedMachine(thisMachine())) : find(name, known);
-  if (!machine || !machine->rates.empty()) return machine;
-  if (const Machine* nearest = nearestOf(*machine, known)) machine->rates = nearest->rates;
+  if (!machine || knowsRatesOn(*machine, device)) return machine;
+  if (const Machine* nearest = nearestOf(*machine, device, known)) {
+    for (const EngineRates& r : nearest->rates)
+      if (r.device == device) machine->add(r);
+  }
   return machine;
 }
 
