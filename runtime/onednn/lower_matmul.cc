@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "runtime/onednn/element_program.h"
+#include "runtime/onednn/few_rows.h"
 #include "runtime/onednn/lower_product.h"
 #include "runtime/plan/spectrum.h"
 
@@ -144,6 +145,47 @@ FixedMemory weightsOf(Planner& p, const Product& product, const memory::desc& fr
   return p.prepared(product.change({numbers.extents, numbers.data.data(), nullptr}), from, to);
 }
 
+/// Of few rows by weights: a kernel of ours, as fast as these are read. False: it is no such product.
+bool emitFewRows(Planner& p, int n, const Product& product, const Epilogue& e, const Access& form) {
+  const Extents result = product.result.access.extents();
+  const auto left = stridesOf(product.left.access), right = stridesOf(product.right.access);
+  const size_t rank = result.size();
+  FewRows kernel{.rows = result[rank - 2],
+                 .terms = product.left.access.extents().back(),
+                 .columns = result.back(),
+                 .rowStep = left ? (*left)[rank - 2] : 0,
+                 .adds = e.sum() != nullptr};
+  const bool isOne = elementCount(result) == kernel.rows * kernel.columns;  // product
+  if (p.options().once || !product.isFixed() || !isOne || !left || left->back() != 1 || !right) return false;
+  if (kernel.rows > FewRows::kMost || kernel.columns < FewRows::kPanel) return false;
+  constexpr int64_t kMany = 1 << 18;  // of weights, which the second-level cache does not hold beside others
+  const bool isForMore = kernel.terms * kernel.columns >= kMany && hasIsa(dnnl::cpu_isa::avx512_core);  // registers
+  if (kernel.rows > 1 && !isForMore) return false;
+  size_t next = kernel.adds ? 1 : 0;
+  auto isFunction = [](const auto& post) { return std::holds_alternative<Activation>(post); };
+  const auto functions = e.post.begin() + static_cast<std::ptrdiff_t>(next);
+  if ((kernel.adds && isFunction(e.post[0])) || !std::all_of(functions, e.post.end(), isFunction)) return false;
+  if ((kernel.rectify = isRelu(e, next))) ++next;
+  const memory::dims dims{kernel.terms, kernel.columns};
+  const memory::desc from(dims, kF32, memory::dims{(*right)[rank - 2], (*right)[rank - 1]});
+  FixedMemory weights = weightsOf(p, product, from, {dims, kF32, memory::format_tag::BA16a64b});
+  Place y = kernel.adds ? p.accumulator(*e.sum(), form, {product.left.buffer}) : p.create(form);
+  p.emit(std::make_unique<KernelStep>(
+      std::vector{product.left.buffer, y.buffer},
+      [kernel, weights = std::move(weights), bias = e.shift, x = product.left.access.offset, to = y.access.offset,
+       threads = p.options().threads](float* const* q) {
+        const auto* panels = static_cast<const float*>(weights.memory.get_data_handle());
+        kernel.run(q[0] + x, panels, bias.empty() ? nullptr : bias.data(), q[1] + to, threads);
+      }));
+  Place results{y.buffer, rowMajor({elementCount(result)})};
+  results.access.offset = y.access.offset;
+  for (; next < e.post.size(); ++next)
+    emitFunction(p, std::get<Activation>(e.post[next]), results, results);
+  p.define(e.result, std::move(y));
+  p.note(n, "a kernel of our own, of few rows");
+  return true;
+}
+
 /// Some rows of a matrix, or the last ones of several.
 Access rowsOf(const Access& access, int64_t first, int64_t end) {
   if (first == 0 && end == access.extents()[access.rank() - 2]) return access;
@@ -243,6 +285,7 @@ bool emitProduct(Planner& p, int n, Product product, Epilogue e, const Access& f
   if (!settleScale(product, e)) return false;
   while (joinOnce(product)) {
   }
+  if (emitFewRows(p, n, product, e, form)) return true;
   const Bands bands = takeFunction(p, product, e);
   std::optional<RowProducts> products(std::in_place, p, product, e);
   const int64_t rows = products->rows(), inBand = (rows + bands.count - 1) / bands.count;

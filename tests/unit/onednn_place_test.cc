@@ -199,6 +199,27 @@ TEST(OneDnnPlaces, AreSaidAndGiveTheReferencesNumbers) {
 }
 
 /// The general kernels take longer to make than such a product.
+TEST(OneDnnPlaces, FewRowsAreByAKernelOfOursWhereWeightsStay) {
+  struct Case {
+    std::string text;
+    bool isOurs;
+  };
+  const Case cases[] = {{"x: [1, 37]\n w: const [37, 100]\n y = MatMul(x, w)", true},
+                        {"x: [6, 512]\n w: const [512, 512]\n y = MatMul(x, w)", true},
+                        {"x: [6, 37]\n w: const [37, 100]\n y = MatMul(x, w)", false},  // the caches hold them
+                        {"x: [1, 37]\n z: [37, 100]\n y = MatMul(x, z)", false},
+                        {"x: [3, 1, 37]\n w: const [3, 37, 100]\n y = MatMul(x, w)", false}};
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.text);
+    auto program = parseProgram(c.text, "test");
+    ASSERT_TRUE(program) << program.error().message();
+    auto model = OneDnnModel::prepare(*program, integers(*program), {});
+    ASSERT_TRUE(model) << model.error().message();
+    const std::string how = model->notes().back().how;
+    EXPECT_EQ(how.find("of few rows") != std::string::npos, c.isOurs) << how;
+  }
+}
+
 TEST(OneDnnPlaces, ForOneRunProductsAreByKernelsForTheirExtentsWhateverTheOrder) {
   auto howOf = [](const std::string& text, bool once) {
     auto program = parseProgram(text, "test");

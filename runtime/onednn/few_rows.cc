@@ -1,0 +1,83 @@
+#include "runtime/onednn/few_rows.h"
+
+#include <algorithm>
+#include <array>
+
+#include "ir/wide_loops.h"
+#include "runtime/onednn/lanes.h"
+
+namespace pet::onednn {
+namespace {
+
+constexpr int64_t kVectors = FewRows::kPanel / kLanes;
+
+/// Of a panel: what it is computed from, and where the result goes.
+struct Panel {
+  const float *x, *weights, *bias;
+  float* y;
+  int64_t columns;  ///< at most kPanel
+};
+
+/// Some lanes of a result, of which so many are there.
+struct Ends {
+  const float* bias;
+  float* y;
+  int64_t lanes;
+  bool adds, rectify;
+};
+[[gnu::always_inline]] inline void finish(const Lanes& sum, const Ends& e) {
+  if (e.lanes == kLanes) {
+    Lanes all = sum;
+    if (e.bias) all += lanesAt(e.bias);
+    if (e.adds) all += lanesAt(e.y);
+    lanesAt(e.y) = e.rectify ? (all < 0 ? Lanes{} : all) : all;
+    return;
+  }
+  for (int64_t i = 0; i < e.lanes; ++i) {
+    const float one = sum[i] + (e.bias ? e.bias[i] : 0) + (e.adds ? e.y[i] : 0);
+    e.y[i] = e.rectify && one < 0 ? 0 : one;
+  }
+}
+
+template <int64_t kRows>
+PET_WIDE_LOOPS void sumPanel(const FewRows& of, const Panel& panel) {
+  const FewRows f = of;  // which no result can lie over
+  const Panel p = panel;
+  Lanes sums[kRows][kVectors] = {};
+  for (int64_t k = 0; k < f.terms; ++k) {
+#pragma GCC unroll 4
+    for (int64_t v = 0; v < kVectors; ++v) {
+      const Lanes w = lanesAt(p.weights + k * FewRows::kPanel + v * kLanes);
+#pragma GCC unroll 8
+      for (int64_t m = 0; m < kRows; ++m)
+        sums[m][v] += w * p.x[m * f.rowStep + k];
+    }
+  }
+#pragma GCC unroll 8
+  for (int64_t m = 0; m < kRows; ++m) {
+#pragma GCC unroll 4
+    for (int64_t v = 0; v < kVectors; ++v) {
+      const int64_t first = v * kLanes;
+      finish(sums[m][v], {p.bias ? p.bias + first : nullptr, p.y + m * f.columns + first,
+                          std::clamp<int64_t>(p.columns - first, 0, kLanes), f.adds, f.rectify});
+    }
+  }
+}
+
+constexpr std::array kByRows{sumPanel<1>, sumPanel<2>, sumPanel<3>, sumPanel<4>, sumPanel<5>, sumPanel<6>};
+static_assert(kByRows.size() == FewRows::kMost);
+
+}  // namespace
+
+void FewRows::run(
+    const float* x, const float* panels, const float* bias, float* y, [[maybe_unused]] int threads) const {
+  const int64_t padded = (terms + kTogether - 1) / kTogether * kTogether, count = (columns + kPanel - 1) / kPanel;
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t first = i * kPanel;
+    kByRows[static_cast<size_t>(rows - 1)](*this, {x, panels + first * padded, bias ? bias + first : nullptr, y + first,
+                                                   std::min(kPanel, columns - first)});
+  }
+}
+
+}  // namespace pet::onednn
