@@ -68,6 +68,9 @@ class Variant:
     options: tuple  # of pet-apply
 
 
+DIED = "it died"
+
+
 class Runner:
     """A process that answers JSON lines (runtime/ort/runner.py)."""
 
@@ -77,7 +80,8 @@ class Runner:
     def ask(self, request):
         self.process.stdin.write(json.dumps(request) + "\n")
         self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline() or '{"error": "it died"}')
+        answer = self.process.stdout.readline()
+        return json.loads(answer) if answer else {"error": DIED}
 
     def close(self):
         self.process.stdin.close()
