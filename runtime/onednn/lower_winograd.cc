@@ -20,7 +20,7 @@ using dnnl::memory;
 /// (Zen 5) whose last-level cache others use, too.
 bool pays(const WinogradConvolution& w) {
   constexpr int64_t kTransform = 400, kKernel = 700, kFromMemory = 1800, kCachedPairs = 1 << 17;
-  const int64_t pairs = w.inner * w.outer * w.taps;
+  const int64_t pairs = w.pairs();
   const int64_t direct = 9 * pairs * w.layers * w.images * w.rows * w.columns;
   const int64_t transformed = w.inner * w.planes + w.outer * w.layers;
   return direct > (36 * pairs * w.layers + kTransform * transformed) * w.tiles() +
@@ -37,8 +37,8 @@ std::optional<WinogradConvolution> winogradOf(const Window& w) {
   const bool isFlat = spatial == 2;
   const bool hasPlanes = isFlat || (w.dilations[0] == 0 && w.before[0] < w.kernel[0] && w.after[0] < w.kernel[0]);
   const bool fits = hasPlanes && all({w.kernel.end() - 2, w.kernel.end()}, 3) && all(w.strides, 1) &&
-                    w.dilations[spatial - 2] == w.dilations[spatial - 1] && w.group == 1 && w.inner % kLanes == 0 &&
-                    w.outer % kLanes == 0;
+                    w.dilations[spatial - 2] == w.dilations[spatial - 1] && w.inner % (w.group * kLanes) == 0 &&
+                    w.outer % (w.group * kLanes) == 0;
   if (!fits) return std::nullopt;
   const Extents x = w.x.access.extents();
   WinogradConvolution result;
@@ -55,6 +55,7 @@ std::optional<WinogradConvolution> winogradOf(const Window& w) {
   result.rows = w.y[spatial];
   result.columns = w.y[spatial + 1];
   result.outer = w.outer;
+  result.groups = w.group;
   result.top = w.before[spatial - 2];
   result.left = w.before[spatial - 1];
   result.dilation = w.dilations[spatial - 1] + 1;
@@ -92,25 +93,37 @@ std::optional<std::vector<Activation>> takeEpilogue(WinogradConvolution& w, cons
 int64_t blockOf(const WinogradConvolution& w) {
   constexpr int64_t kCached = 1 << 18, kFewest = 48;
   const int64_t channels = w.inner * w.taps + w.outer;
-  const int64_t most =
-      std::max({kCached / (WinogradConvolution::kProducts * channels), w.inner * w.taps * w.outer / channels, kFewest});
+  const int64_t most = std::max({kCached / (WinogradConvolution::kProducts * channels), w.pairs() / channels, kFewest});
   const int64_t blocks = (w.tiles() + most - 1) / most;
   return (w.tiles() + blocks - 1) / blocks | 1;
 }
 
-/// m = v · kernel, or m += v · kernel, of 36 matrices.
+/// m = v · kernel, or m += v · kernel, of 36 matrices, or of 36 for each group.
 struct Products {
   memory::desc v, m, plain;  ///< plain: the kernel as WinogradConvolution::kernel() makes it
   dnnl::matmul::primitive_desc sets, adds;
 
   Products(const Planner& p, const WinogradConvolution& w)
-      : v(rowMajorForm({WinogradConvolution::kProducts, w.block, w.inner}).desc),
-        m(rowMajorForm({WinogradConvolution::kProducts, w.block, w.outer}).desc),
-        plain(rowMajorForm({WinogradConvolution::kProducts, w.inner, w.outer}).desc),
-        sets(describe(p, anyForm({WinogradConvolution::kProducts, w.inner, w.outer}), dnnl::post_ops())),
+      : v(byGroups(w, w.inner)),
+        m(byGroups(w, w.outer)),
+        plain(rowMajorForm(kernelExtents(w)).desc),
+        sets(describe(p, anyForm(kernelExtents(w)), dnnl::post_ops())),
         adds(describe(p, sets.weights_desc(), sum())) {}
 
  private:
+  static Extents kernelExtents(const WinogradConvolution& w) {
+    const int64_t inner = w.inner / w.groups, outer = w.outer / w.groups;
+    if (w.groups == 1) return {WinogradConvolution::kProducts, inner, outer};
+    return {WinogradConvolution::kProducts, w.groups, inner, outer};
+  }
+  /// Of [36, block, channels] the channels of each group as a matrix.
+  static memory::desc byGroups(const WinogradConvolution& w, int64_t channels) {
+    if (w.groups == 1) return rowMajorForm({WinogradConvolution::kProducts, w.block, channels}).desc;
+    const int64_t ofGroup = channels / w.groups;
+    return {{WinogradConvolution::kProducts, w.groups, w.block, ofGroup},
+            kF32,
+            memory::dims{w.block * channels, ofGroup, channels, 1}};
+  }
   static dnnl::post_ops sum() {
     dnnl::post_ops ops;
     ops.append_sum(1);

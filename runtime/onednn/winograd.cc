@@ -111,10 +111,11 @@ Tensor<float> WinogradConvolution::kernel(const std::vector<float>& numbers,
                                           int64_t tap,
                                           const std::vector<float>& scale) const {
   const auto matrix = kernelMatrix();
-  Tensor<float> result({kProducts, inner, outer});
-  for (int64_t cf = 0; cf < inner * outer; ++cf) {  // in the order of the result
-    const int64_t c = cf / outer, f = cf % outer;
-    const float* g = numbers.data() + ((f * inner + c) * taps + tap) * kTaps * kTaps;
+  const int64_t ins = inner / groups, outs = outer / groups, matrices = groups * ins * outs;
+  Tensor<float> result({kProducts, groups, ins, outs});
+  for (int64_t gcf = 0; gcf < matrices; ++gcf) {  // in the order of the result
+    const int64_t c = gcf / outs % ins, f = gcf / outs / ins * outs + gcf % outs;
+    const float* g = numbers.data() + ((f * ins + c) * taps + tap) * kTaps * kTaps;
     const double by = scale.empty() ? 1 : scale[static_cast<size_t>(f)];
     for (size_t i = 0; i < kPatch; ++i) {
       double row[kTaps] = {};
@@ -127,7 +128,7 @@ Tensor<float> WinogradConvolution::kernel(const std::vector<float>& numbers,
         for (size_t s = 0; s < kTaps; ++s)
           sum += row[s] * matrix[j][s];
         const auto k = static_cast<int64_t>(i * kPatch + j);
-        result.data[static_cast<size_t>(k * inner * outer + cf)] = static_cast<float>(sum * by);
+        result.data[static_cast<size_t>(k * matrices + gcf)] = static_cast<float>(sum * by);
       }
     }
   }

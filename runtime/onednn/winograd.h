@@ -12,13 +12,14 @@ namespace pet::onednn {
 ///
 ///     y(t) = A^T ((Σ_c (G g_fc G^T) ⊙ (B^T x_c(t) B)) A    for each tile t of 4 x 4 positions
 ///
-/// Operand and result have their channels innermost; both counts of channels are multiples of kLanes. A kernel of three
-/// dimensions has `taps` along the first one: products with as many planes of the operand are summed.
+/// Operand and result have their channels innermost; a group's counts of both are multiples of kLanes. A kernel of
+/// three dimensions has `taps` along the first one: products with as many planes of the operand are summed.
 struct WinogradConvolution {
   static constexpr int64_t kTile = 4, kPatch = 6, kProducts = kPatch * kPatch;
 
   int64_t images = 1, planes = 1, height = 0, width = 0, inner = 0;  ///< of the operand
   int64_t layers = 1, rows = 0, columns = 0, outer = 0;              ///< of the result
+  int64_t groups = 1;                                                ///< of channels, as ONNX has them
   int64_t taps = 1, front = 0;                                       ///< along planes, and pads; fewer than taps
   int64_t top = 0, left = 0;                                         ///< pads
   int64_t dilation = 1;       ///< in both directions; a tile's positions are as far apart
@@ -30,8 +31,11 @@ struct WinogradConvolution {
   /// Of one layer of all images.
   int64_t tiles() const { return images * tilesAlong(rows) * tilesAlong(columns); }
 
-  /// [36, inner, outer] of one tap of a kernel [outer, inner, taps, 3, 3], of which each channel f is scale[f] times
-  /// what it is.
+  /// Of an operand's channel and a result's that are multiplied, with each tap.
+  int64_t pairs() const { return inner / groups * outer * taps; }
+
+  /// [36, groups, inner / groups, outer / groups] of one tap of a kernel [outer, inner / groups, taps, 3, 3], of which
+  /// each channel f is scale[f] times what it is.
   Tensor<float> kernel(const std::vector<float>& numbers, int64_t tap, const std::vector<float>& scale) const;
   /// v[k, t, c], [36, block, inner], of one plane of a block of tiles from `first` on: B^T x B.
   void takeApart(const float* x, int64_t first, int64_t plane, float* v, int threads) const;

@@ -34,6 +34,12 @@ inline const EngineCase kEngineCases[] = {
     {"conv by winograd, unlike pads", "x: [1, 64, 16, 21]\n w: const [48, 64, 3, 3]\n y = Conv(x, w) pads=[0, 1, 2, 0]",
      1e-4, true},
     {"conv by winograd, of many blocks", "x: [3, 64, 30, 30]\n w: const [64, 64, 3, 3]\n y = Conv(x, w)", 1e-4, true},
+    {"conv by winograd, in groups",
+     "x: [2, 96, 13, 15]\n w: const [192, 32, 3, 3]\n b: const [192, 1, 1]\n t = Conv(x, w) pads=[1, 1, 1, 1] "
+     "group=3\n u = Add(t, b)\n y = Relu(u)",
+     1e-4, true},
+    {"conv 3-d by winograd, in groups",
+     "x: [1, 64, 3, 13, 15]\n w: const [64, 32, 3, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1, 1, 1] group=2", 1e-4, true},
     {"conv by winograd, dilated",
      "x: [1, 64, 15, 17]\n w: const [64, 64, 3, 3]\n y = Conv(x, w) pads=[2, 2, 2, 2] dilations=[2, 2]", 1e-4, true},
     {"conv by winograd, scale, sum and relu",
