@@ -151,14 +151,26 @@ def cost_lines(result):
     return zoo_tables.table(["case", "nodes", "MB of model", "CPU seconds", "us per node", "peak MB"], rows)
 
 
+ENGINES = {"ort-cpu": "ONNX Runtime", "openvino-cpu": "OpenVINO", "mnn-cpu": "MNN"}
+
+
 def engine_lines(result):
-    """Our engine on the zoo, and all of it in one line."""
+    """Our engine on the zoo, beside others, and all of it in a line for each of these."""
     models = result["models"]
-    ratios = [entry["ratio"] for entry in models.values()]
-    rows = [[name, milliseconds(entry["ort"]), milliseconds(entry["ours"]), f"{entry['ratio']:.2f}", str(entry["alone"])] for name, entry in models.items()]
-    mean = statistics.geometric_mean(ratios)
-    return [*zoo_tables.table(["model of the zoo", "ONNX Runtime ms", "ours ms", "ratio", "nodes one by one"], rows), "",
-            f"Geometric mean of {len(ratios)}: {mean:.2f}; {sum(ratio < 0.95 for ratio in ratios)} below 0.95."]
+    beside = list(next(iter(models.values()))["beside"])
+    rows, ratios = [], {device: [] for device in beside}
+    for name, entry in models.items():
+        cells = []
+        for device in beside:
+            other = entry["beside"][device]
+            if "ratio" in other:
+                ratios[device].append(other["ratio"])
+            cells.append(f"{milliseconds(other['seconds'])}: {other['ratio']:.2f}" if "ratio" in other else "")
+        rows.append([name, milliseconds(entry["seconds"]), *cells, str(entry["alone"])])
+    columns = ["model of the zoo", "ours ms", *(f"{ENGINES[device]} ms: ratio" for device in beside), "nodes one by one"]
+    totals = [f"of {ENGINES[device]}'s time over ours {statistics.geometric_mean(of):.2f} ({len(of)} models, {sum(r < 0.95 for r in of)} below 0.95)"
+              for device, of in ratios.items()]
+    return [*zoo_tables.table(columns, rows), "", f"Geometric means: {', '.join(totals)}."]
 
 
 def gain(part):

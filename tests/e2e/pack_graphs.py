@@ -47,6 +47,37 @@ MODELS = {
         [node("Conv", ["x", "v"], ["a"], pads=[1, 1, 1, 1]), node("Conv", ["x", "w"], ["b"]), node("Add", ["a", "b"], ["c"]),
          node("Add", ["c", "x"], ["y"])],
         {"x": [1, 16, 14, 14]}, ["y"], {"v": weights(16, 16, 3, 3), "w": weights(16, 16, 1, 1)}, ["repvgg/conv(x)"]),
+    "branches": (
+        [node("Conv", ["x", "w", "d"], ["a"]), node("Conv", ["x", "v", "b"], ["c"], pads=[1, 1, 1, 1]), node("Add", ["a", "c"], ["y"])],
+        {"x": [1, 16, 14, 14]}, ["y"], {"v": weights(24, 16, 3, 3), "w": weights(24, 16, 1, 1), "b": weights(24), "d": weights(24)},
+        ["branches/conv(x)+bias"]),
+    "branches of stride 2": (
+        [node("Conv", ["x", "v", "b"], ["a"], pads=[2, 2, 2, 2], strides=[2, 2]),
+         node("Conv", ["x", "w", "d"], ["c"], pads=[1, 1, 1, 1], strides=[2, 2]), node("Add", ["a", "c"], ["y"])],
+        {"x": [2, 16, 15, 14]}, ["y"], {"v": weights(24, 16, 5, 5), "w": weights(24, 16, 3, 3), "b": weights(24), "d": weights(24)},
+        ["branches-s2/conv-s2(x)+bias"]),
+    "branches of each channel": (
+        [node("Conv", ["x", "v", "b"], ["a"], group=16, pads=[1, 1, 1, 1]), node("Conv", ["x", "w", "d"], ["c"], group=16),
+         node("Add", ["a", "c"], ["y"])],
+        {"x": [2, 16, 15, 14]}, ["y"], {"v": weights(16, 1, 3, 3), "w": weights(16, 1, 1, 1), "b": weights(16), "d": weights(16)},
+        ["branches-grouped/conv-gG(x)+bias", "branches-grouped/conv(x)+bias"]),
+    "branches in groups of stride 2": (
+        [node("Conv", ["x", "v", "b"], ["a"], group=4, pads=[1, 1, 1, 1], strides=[2, 2]),
+         node("Conv", ["x", "w", "d"], ["c"], group=4, strides=[2, 2]), node("Add", ["a", "c"], ["y"])],
+        {"x": [2, 16, 15, 14]}, ["y"], {"v": weights(24, 4, 3, 3), "w": weights(24, 4, 1, 1), "b": weights(24), "d": weights(24)},
+        ["branches-grouped-s2/conv-s2-gG(x)+bias", "branches-grouped-s2/conv-s2(x)+bias"]),
+    "branches, one without a Conv": (
+        [node("Conv", ["x", "w", "d"], ["a"], pads=[1, 1, 1, 1]), node("BatchNormalization", ["x", "s", "b", "m", "v"], ["c"]),
+         node("Add", ["a", "c"], ["y"])],
+        {"x": [2, 16, 15, 14]}, ["y"],
+        {"w": weights(16, 16, 3, 3), "d": weights(16), "s": weights(16), "b": weights(16), "m": weights(16), "v": abs(weights(16)) + 0.5},
+        ["branches-bn/conv(x)+bias"]),
+    "branches of each channel, one without a Conv": (
+        [node("Conv", ["x", "w", "d"], ["a"], group=16, pads=[1, 1, 1, 1]), node("BatchNormalization", ["x", "s", "b", "m", "v"], ["c"]),
+         node("Add", ["c", "a"], ["y"])],
+        {"x": [2, 16, 15, 14]}, ["y"],
+        {"w": weights(16, 1, 3, 3), "d": weights(16), "s": weights(16), "b": weights(16), "m": weights(16), "v": abs(weights(16)) + 0.5},
+        ["branches-bn-depthwise/conv-gC(x)+bias", "branches-bn-depthwise/conv(x)+bias"]),
     "pooled": (
         [node("Conv", ["x", "w", "b"], ["a"]), node("GlobalAveragePool", ["a"], ["y"])],
         {"x": [2, 16, 7, 7]}, ["y"], {"w": weights(10, 16, 1, 1), "b": weights(10)},
