@@ -18,24 +18,12 @@ struct Panel {
   int64_t columns;  ///< at most kPanel
 };
 
-/// Some lanes of a result, of which so many are there.
-struct Ends {
-  const float* bias;
-  float* y;
-  int64_t lanes;
-  bool adds, rectify;
-};
-[[gnu::always_inline]] inline void finish(const Lanes& sum, const Ends& e) {
-  if (e.lanes == kLanes) {
-    Lanes all = sum;
-    if (e.bias) all += lanesAt(e.bias);
-    if (e.adds) all += lanesAt(e.y);
-    lanesAt(e.y) = e.rectify ? (all < 0 ? Lanes{} : all) : all;
-    return;
-  }
-  for (int64_t i = 0; i < e.lanes; ++i) {
-    const float one = sum[i] + (e.bias ? e.bias[i] : 0) + (e.adds ? e.y[i] : 0);
-    e.y[i] = e.rectify && one < 0 ? 0 : one;
+/// One row of a panel's results, from its sums.
+PET_WIDE_LOOPS void finish(const FewRows& of, const Panel& p, const float* sums, float* y) {
+  const bool adds = of.adds, rectify = of.rectify;
+  for (int64_t n = 0; n < p.columns; ++n) {
+    const float all = sums[n] + (p.bias ? p.bias[n] : 0) + (adds ? y[n] : 0);
+    y[n] = rectify && all < 0 ? 0 : all;
   }
 }
 
@@ -53,15 +41,8 @@ PET_WIDE_LOOPS void sumPanel(const FewRows& of, const Panel& panel) {
         sums[m][v] += w * p.x[m * f.rowStep + k];
     }
   }
-#pragma GCC unroll 8
-  for (int64_t m = 0; m < kRows; ++m) {
-#pragma GCC unroll 4
-    for (int64_t v = 0; v < kVectors; ++v) {
-      const int64_t first = v * kLanes;
-      finish(sums[m][v], {p.bias ? p.bias + first : nullptr, p.y + m * f.columns + first,
-                          std::clamp<int64_t>(p.columns - first, 0, kLanes), f.adds, f.rectify});
-    }
-  }
+  for (int64_t m = 0; m < kRows; ++m)
+    finish(f, p, reinterpret_cast<const float*>(sums[m]), p.y + m * f.columns);
 }
 
 constexpr std::array kByRows{sumPanel<1>, sumPanel<2>, sumPanel<3>, sumPanel<4>, sumPanel<5>, sumPanel<6>};

@@ -407,7 +407,7 @@ MAKERS = {
         "alexnet", "vgg16", "vgg11_bn", "resnet18", "resnet50", "squeezenet1_1", "mobilenet_v2", "mobilenet_v3_small",
         "mobilenet_v3_large", "shufflenet_v2_x1_0", "efficientnet_b0", "densenet121", "resnext50_32x4d", "regnet_y_400mf",
         "mnasnet1_0", "convnext_tiny", "swin_t", "r3d_18", "mc3_18", "r2plus1d_18", "s3d", "maxvit_t"]},
-    **{name: timm_model(name) for name in ["skresnet18", "resnest14d", "mobileone_s0", "repvgg_a0", "ghostnetv3_100"]},
+    **{name: timm_model(name) for name in ["skresnet18", "resnest14d", "mobileone_s0", "repvgg_a0"]},
     "basicunet3d": monai_net("BasicUNet", features=(16, 16, 32, 64, 128, 16)),
     "segresnet3d": monai_net("SegResNet", init_filters=8, in_channels=4, out_channels=3),
     "vnet3d": monai_net("VNet"),

@@ -122,7 +122,6 @@ MODELS = {
     "resnest14d-dynamo": Model(TI, DYNAMO, image()),
     "mobileone_s0-dynamo": Model(f"{TI}, with its branches", DYNAMO, image()),
     "repvgg_a0-dynamo": Model(f"{TI}, with its branches", DYNAMO, image()),
-    "ghostnetv3_100-dynamo": Model(f"{TI}, with its branches", DYNAMO, image()),
     "vit_b_16-dynamo": Model(f"{TV}, 3 of 12 layers", DYNAMO, image()),
     "vit_b_16-script-batch": Model(f"{TV}, 3 of 12 layers", SCRIPT, image(batch="batch"), BATCHES),
     "swin_t-dynamo": Model(TV, DYNAMO, image()),
