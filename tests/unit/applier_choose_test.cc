@@ -227,6 +227,30 @@ TEST(Choose, WhatIsSavedIsAPartOfTheRun) {
   EXPECT_NEAR(report.savedSeconds, 5.5e-3, 1e-9);
 }
 
+/// A pattern was timed with an operator in front and one behind, which take a product of 16 terms for each element.
+TEST(Choose, WhatAPatternWasTimedBesideIsNoPartOfTheRun) {
+  const Model model = modelOf(kTwoConvs);
+  Costs costs = costsOf({{"conv/transposed", ratioOf(1.5, 1.3)}});
+  constexpr double kBetween = 2 * 4 * 6 * 8;  // elements from one Conv to the other; nothing was beside the ends
+  costs.rates.gemm = kBetween * 32 / 0.75 / 0.1e-3;
+  const ApplyReport report = applied(model, rulesOf(dataText("conv.pet")), {}, costs).report;
+  EXPECT_EQ(report.fired.size(), 2U);
+  EXPECT_NEAR(report.runSeconds.value(), 2 * (1.5e-3 - 0.1e-3), 1e-9);
+  EXPECT_NEAR(report.savedSeconds, 2 * 0.5e-3, 1e-9);
+}
+
+/// Patterns are timed where an engine is slow.
+TEST(Choose, WhatIsPredictedOfAPatternIsNoPartOfTheRunWhereRatesAreKnown) {
+  CostEstimate slow{.pattern = 1, .replacement = 2, .lower = 0.5};
+  Costs costs = costsOf({{"conv/transposed", slow}});
+  const Model model = modelOf(kOneConv);
+  EXPECT_NEAR(applied(model, rulesOf(dataText("conv.pet")), {}, costs).report.runSeconds.value(), 1, 1e-9);
+  costs.rates.gemm = 1e9;
+  constexpr double kTerms = 2 * 2 * 6 * 8 * 3 * 9;
+  EXPECT_NEAR(applied(model, rulesOf(dataText("conv.pet")), {}, costs).report.runSeconds.value(),
+              1.1 * 2 * kTerms / 1e9, 1e-9);
+}
+
 /// What one round makes was timed by itself to take longer than that round was to leave.
 TEST(Choose, RoundsSaveOfWhatEarlierOnesLeft) {
   const CostEstimate first{.pattern = 10, .replacement = 1, .lower = 9, .measured = true};
