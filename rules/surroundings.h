@@ -4,6 +4,9 @@
 
 namespace pet {
 
+/// Channels of the values beyond the neighbours that a pattern is timed between: few, so that these cost little.
+inline constexpr int kNeighbourChannels = 16;
+
 /// What is beside a pattern, in a model or where it is timed: engines keep some values in layouts of their own, and
 /// rearrange them where these begin and end.
 struct Surroundings {

@@ -8,7 +8,9 @@
 
 #include "applier/match/promise.h"
 #include "ir/layout_algebra.h"
+#include "ir/work.h"
 #include "rules/rewrite/bind.h"
+#include "rules/surroundings.h"
 
 namespace pet {
 namespace {
@@ -41,26 +43,22 @@ std::optional<Reason> roundsTooMuch(const Numerics& numerics, ElementType elemen
                 (isFloat ? "" : fmt::format("{}=", str(element))) + enough(error)};
 }
 
-/// Bytes of the activations that a pattern takes and gives.
-double elementsOf(const Program& pattern, Value v, const Bindings& symbols) {
-  auto extents = evaluate(pattern.shape(v), symbols);
-  return extents ? static_cast<double>(elementCount(*extents)) : 0;
-}
-
+/// Of the activations that a pattern takes.
 double elementsTaken(const Program& pattern, const Bindings& symbols) {
   double elements = 0;
   for (Value v : pattern.inputs())
-    elements += isConstant(pattern, v) ? 0 : elementsOf(pattern, v, symbols);
+    elements += isConstant(pattern, v) ? 0 : elementsOf(pattern.shape(v), symbols).value_or(0);
   return elements;
 }
 
 double elementsGiven(const Program& pattern, const Bindings& symbols) {
   double elements = 0;
   for (Value v : pattern.outputs())
-    elements += elementsOf(pattern, v, symbols);
+    elements += elementsOf(pattern.shape(v), symbols).value_or(0);
   return elements;
 }
 
+/// Bytes of the activations that a pattern takes and gives.
 double endsOf(const Program& pattern, const Bindings& symbols) {
   return 4 * (elementsTaken(pattern, symbols) + elementsGiven(pattern, symbols));
 }
@@ -134,7 +132,7 @@ double besideSeconds(const CostEstimate& cost, const Site& site, const Bindings&
   const Program& pattern = site.pattern->program;
   const double elements = (site.beside.isFirst ? 0 : elementsTaken(pattern, shapes)) +
                           (site.beside.isLast ? 0 : elementsGiven(pattern, shapes));
-  constexpr double kFlop = 2 * 16, kShare = 0.75;
+  constexpr double kFlop = 2.0 * kNeighbourChannels, kShare = 0.75;
   constexpr double kLeastShare = 0.1;  // of the pattern: what is beside it is only estimated
   const double most = (1 - kLeastShare) * std::min(cost.pattern, cost.replacement);
   return std::min(elements * kFlop / (kShare * costs.rates.gemm), most);

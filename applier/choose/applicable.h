@@ -68,9 +68,9 @@ std::vector<SiteRule> candidatesAt(const Site& site,
                                    std::vector<Refusal>& refusals);
 
 /// Of a cost at a site, the seconds that are not the pattern's, nor the replacement's, but of what these were timed
-/// beside (sceneOf): most of them where they are cheap. A neighbour takes a product of 16 terms for each element that
-/// it gives to the pattern or reads of it; ONNX Runtime, OpenVINO and our engine do these at some three quarters of
-/// their rate (0.31 to 0.5 ns on a Zen 4).
+/// beside (sceneOf): most of them where they are cheap. A neighbour takes a product of kNeighbourChannels terms for
+/// each element that it gives to the pattern or reads of it; ONNX Runtime, OpenVINO and our engine do these at some
+/// three quarters of their rate (0.31 to 0.5 ns on a Zen 4).
 double besideSeconds(const CostEstimate& cost, const Site& site, const Bindings& shapes, const Costs& costs);
 
 /// Says in a reason what the rule would gain.

@@ -16,8 +16,6 @@
 namespace pet {
 namespace {
 
-constexpr int64_t kNeighbourChannels = 16;  ///< of the values beyond the neighbours
-
 /// Thrown while a subgraph is built, and caught there.
 struct NotBuilt {
   Error error;
@@ -158,7 +156,7 @@ class Scene {
 
   /// x' times some weights.
   Value mixed(const std::string& name, Extents extents, size_t dim, bool image) {
-    const int64_t channels = std::exchange(extents[dim], std::min(extents[dim], kNeighbourChannels));
+    const int64_t channels = std::exchange(extents[dim], std::min<int64_t>(extents[dim], kNeighbourChannels));
     return mix(input(name, extents), name + "/producer", channels, image);
   }
 
@@ -188,7 +186,8 @@ class Scene {
     const Value active = isActivation ? y : add("Relu", {y});
     if (extents.size() < 2) return active;
     int64_t channels = image ? extents[1] : extents.back();
-    return channels <= 4 ? active : mix(active, "consumer" + number, std::min(channels, kNeighbourChannels), image);
+    return channels <= 4 ? active
+                         : mix(active, "consumer" + number, std::min<int64_t>(channels, kNeighbourChannels), image);
   }
 
   const Program& pattern_;

@@ -70,13 +70,13 @@ MODELS = {
         [node("Conv", ["x", "w", "d"], ["a"], pads=[1, 1, 1, 1]), node("BatchNormalization", ["x", "s", "b", "m", "v"], ["c"]),
          node("Add", ["a", "c"], ["y"])],
         {"x": [2, 16, 15, 14]}, ["y"],
-        {"w": weights(16, 16, 3, 3), "d": weights(16), "s": weights(16), "b": weights(16), "m": weights(16), "v": abs(weights(16)) + 0.5},
+        {"w": weights(16, 16, 3, 3), "d": weights(16), "s": weights(16), "b": weights(16), "m": weights(16), "v": positive(16)},
         ["branches-bn/conv(x)+bias"]),
     "branches of each channel, one without a Conv": (
         [node("Conv", ["x", "w", "d"], ["a"], group=16, pads=[1, 1, 1, 1]), node("BatchNormalization", ["x", "s", "b", "m", "v"], ["c"]),
          node("Add", ["c", "a"], ["y"])],
         {"x": [2, 16, 15, 14]}, ["y"],
-        {"w": weights(16, 1, 3, 3), "d": weights(16), "s": weights(16), "b": weights(16), "m": weights(16), "v": abs(weights(16)) + 0.5},
+        {"w": weights(16, 1, 3, 3), "d": weights(16), "s": weights(16), "b": weights(16), "m": weights(16), "v": positive(16)},
         ["branches-bn-depthwise/conv-gC(x)+bias", "branches-bn-depthwise/conv(x)+bias"]),
     "pooled": (
         [node("Conv", ["x", "w", "b"], ["a"]), node("GlobalAveragePool", ["a"], ["y"])],

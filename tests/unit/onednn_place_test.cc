@@ -198,7 +198,6 @@ TEST(OneDnnPlaces, AreSaidAndGiveTheReferencesNumbers) {
   }
 }
 
-/// The general kernels take longer to make than such a product.
 TEST(OneDnnPlaces, FewRowsAreByAKernelOfOursWhereWeightsStay) {
   struct Case {
     std::string text;
@@ -220,6 +219,7 @@ TEST(OneDnnPlaces, FewRowsAreByAKernelOfOursWhereWeightsStay) {
   }
 }
 
+/// The general kernels take longer to make than such a product.
 TEST(OneDnnPlaces, ForOneRunProductsAreByKernelsForTheirExtentsWhateverTheOrder) {
   auto howOf = [](const std::string& text, bool once) {
     auto program = parseProgram(text, "test");
