@@ -158,8 +158,9 @@ std::vector<size_t> memoryOrder(const Access& access) {
   auto step = [&](size_t d) {
     const auto& table = access.tables[d];
     auto first = std::find_if(table.begin(), table.end(), [](int64_t x) { return !isFill(x); });
-    auto second =
-        first == table.end() ? first : std::find_if(first + 1, table.end(), [&](int64_t x) { return !isFill(x); });
+    auto second = first == table.end()
+                    ? first
+                    : std::find_if(first, table.end(), [&](int64_t x) { return !isFill(x) && x != *first; });
     return second == table.end() ? int64_t{0} : std::abs(*second - *first);
   };
   // Dimensions of one position, or that repeat, stay in front of the next one.
