@@ -20,10 +20,10 @@ struct Panel {
 
 /// One row of a panel's results, from its sums.
 PET_WIDE_LOOPS void finish(const FewRows& of, const Panel& p, const float* sums, float* y) {
-  const bool adds = of.adds, rectify = of.rectify;
+  const bool adds = of.adds;
+  const plan::Bounds bounds = of.bounds;
   for (int64_t n = 0; n < p.columns; ++n) {
-    const float all = sums[n] + (p.bias ? p.bias[n] : 0) + (adds ? y[n] : 0);
-    y[n] = rectify && all < 0 ? 0 : all;
+    y[n] = bounds(sums[n] + (p.bias ? p.bias[n] : 0) + (adds ? y[n] : 0));
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "runtime/plan/epilogue.h"
+
 namespace pet::onednn {
 
 /// y[m, n] = f(bias[n] + y[m, n] + Σ_k x[m, k] · w[k, n] of few rows, with w in panels of columns: so that it is read
@@ -15,7 +17,7 @@ struct FewRows {
   int64_t rows = 0, terms = 0, columns = 0;
   int64_t rowStep = 0;  ///< from one row of x to the next; terms lie side by side
   bool adds = false;    ///< to what y has
-  bool rectify = false;
+  plan::Bounds bounds;
 
   /// `bias`: null for none. y is row-major.
   void run(const float* x, const float* panels, const float* bias, float* y, int threads) const;

@@ -33,7 +33,7 @@ struct RowSums {
   int64_t width, taps, stride, dilation;
   int64_t groups, groupStep, kernelStep;  ///< from one group to the next
   const float* bias;                      ///< of the first group
-  float least, most;
+  plan::Bounds bounds;
   int64_t positions;
   OfGroups<const float> addend;  ///< null: none
   OfGroups<float> y;
@@ -114,7 +114,7 @@ template <int64_t kPositions, int64_t kWidth, int64_t kTaps, int64_t kStride>
       addRow<kPositions, kWidth, kTaps, kStride>(x, kernel, sums);
     }
   }
-  const Lanes least = Lanes{} + s.least, most = Lanes{} + s.most;
+  const Lanes least = Lanes{} + s.bounds.least, most = Lanes{} + s.bounds.most;
   float* y = s.y.at(group, first);
   for (int64_t i = 0; i < kPositions; ++i, y += s.y.step) {
     const Lanes low = sums[i] < least ? least : sums[i];
@@ -377,8 +377,7 @@ void GroupedConvolution::runTile(
               groupStep,
               kernelStep,
               bias_.data() + tile.group * kLanes,
-              behind_.least,
-              behind_.most,
+              behind_.bounds,
               tile.columns,
               {addend ? addend + to + first : nullptr, there.step, there.groupStep, there.groupsEnd},
               isDirect ? there : apart});

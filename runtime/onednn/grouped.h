@@ -35,7 +35,7 @@ class GroupedConvolution {
   using Axes = std::array<Axis, 3>;  ///< through, down, along
   /// What happens to the sums: they are kept between two bounds, then functions, in this order.
   struct Behind {
-    float least = 0, most = 0;
+    plan::Bounds bounds;
     std::vector<ElementOp> functions;
   };
   /// What `width` may be.

@@ -9,14 +9,20 @@ namespace {
 constexpr int64_t kPart = 16;  ///< channels that are done together
 
 /// y[i] = x[i] · scale[i] + shift[i] + z[i], Relu if wanted.
-inline void applyRow(
-    const float* x, const float* z, const float* scale, const float* shift, bool rectify, float* y, int64_t count) {
+inline void applyRow(const float* x,
+                     const float* z,
+                     const float* scale,
+                     const float* shift,
+                     const plan::Bounds& bounds,
+                     float* y,
+                     int64_t count) {
   for (int64_t i = 0; !z && i < count; ++i)
     y[i] = x[i] * scale[i] + shift[i];
   for (int64_t i = 0; z && i < count; ++i)
     y[i] = x[i] * scale[i] + shift[i] + z[i];
-  for (int64_t i = 0; rectify && i < count; ++i)
-    y[i] = std::max(y[i], 0.0F);
+  if (!bounds.areSome()) return;
+  for (int64_t i = 0; i < count; ++i)
+    y[i] = bounds(y[i]);
 }
 
 }  // namespace
@@ -41,7 +47,7 @@ void InstanceNorm::runPart(const float* x, const float* z, float* y, int64_t cha
     plus[c] = static_cast<float>(shift[at] - mean * factor);
   }
   for (int64_t v = 0; v < positions; ++v)
-    applyRow(x + v * width, z ? z + v * width : nullptr, by, plus, rectify, y + v * width, part);
+    applyRow(x + v * width, z ? z + v * width : nullptr, by, plus, bounds, y + v * width, part);
 }
 
 /// One channel whose positions lie side by side; sums in lanes, so that they become vectors.
@@ -66,7 +72,7 @@ void InstanceNorm::runRows(const float* x, const float* z, float* y, int64_t cha
   std::fill_n(by, kPart, static_cast<float>(factor));
   std::fill_n(plus, kPart, static_cast<float>(shift[static_cast<size_t>(channel)] - mean * factor));
   for (int64_t v = 0; v < positions; v += kPart)
-    applyRow(x + v, z ? z + v : nullptr, by, plus, rectify, y + v, std::min(kPart, positions - v));
+    applyRow(x + v, z ? z + v : nullptr, by, plus, bounds, y + v, std::min(kPart, positions - v));
 }
 
 void InstanceNorm::run(const float* x, const float* z, float* y, [[maybe_unused]] int threads) const {

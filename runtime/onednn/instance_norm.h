@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/plan/epilogue.h"
+
 namespace pet::onednn {
 
 /// y[n, c, v] = f((x[n, c, v] - mean) · scale[c] / sqrt(variance + epsilon) + shift[c] (+ z[n, c, v])), with mean and
@@ -12,7 +14,7 @@ struct InstanceNorm {
   int64_t images, groups, positions, width;
   std::vector<float> scale, shift;
   float epsilon;
-  bool rectify;
+  plan::Bounds bounds;
 
   /// `z` may be null; `y` may be `x` or `z`.
   void run(const float* x, const float* z, float* y, int threads) const;

@@ -3,7 +3,6 @@
 #include "runtime/onednn/lower_grouped.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 #include "runtime/onednn/grouped.h"
@@ -21,25 +20,17 @@ GroupedConvolution::Axes axesOf(const Window& w) {
   return axes;
 }
 
-/// Behind a sum, if there is one: bounds first, then functions. Nothing: something else follows.
-std::optional<GroupedConvolution::Behind> behindOf(const Epilogue& e) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  GroupedConvolution::Behind behind{-kInfinity, kInfinity, {}};
-  const size_t first = !e.post.empty() && std::holds_alternative<Value>(e.post.front()) ? 1 : 0;
-  for (size_t i = first; i < e.post.size(); ++i) {
-    const auto* function = std::get_if<Activation>(&e.post[i]);
-    if (!function) return std::nullopt;
-    const bool clips = function->function == Function::kClip;
-    if (i == first && (clips || function->isRelu())) {
-      behind.least = clips ? function->alpha : 0;
-      if (clips) behind.most = function->beta;
-      continue;
-    }
-    const auto op = elementOp(*function);
+/// The same with functions as this kernel has them. Nothing: it lacks one, or the epilogue is no such.
+std::optional<GroupedConvolution::Behind> withFunctionsOf(const Epilogue& e) {
+  const auto behind = behindOf(e);
+  if (!behind) return std::nullopt;
+  GroupedConvolution::Behind result{behind->bounds, {}};
+  for (const Activation& function : behind->functions) {
+    const auto op = elementOp(function);
     if (!op) return std::nullopt;
-    behind.functions.push_back(*op);
+    result.functions.push_back(*op);
   }
-  return behind;
+  return result;
 }
 
 /// Whether it is faster than oneDNN 2.6's, whose functions of exponentials take longer, and which reads each element
@@ -64,7 +55,7 @@ bool lowerAsGrouped(Planner& p, int n, const Window& w, const Epilogue& e, bool 
                     elementCount(w.kernel) / w.kernel.back() <= GroupedConvolution::kMostRows;
   const int64_t width = w.inner / w.group;
   if (!fits || !GroupedConvolution::takes(width)) return false;
-  auto behind = behindOf(e);
+  auto behind = withFunctionsOf(e);
   if (!behind || !(always || pays(w, *behind))) return false;
   const Tensor<float>& kernel = *p.constant(p.node(n).operands[1]);
   const auto bias = e.shift.empty() ? std::vector<float>(static_cast<size_t>(w.inner)) : e.shift;

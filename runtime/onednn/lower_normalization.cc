@@ -253,15 +253,13 @@ std::optional<std::pair<int64_t, int64_t>> blocksOf(const Access& access) {
   return std::nullopt;
 }
 
-/// With scale and shift after its own, then a sum, then a Relu.
+/// With scale and shift after its own, then a sum, then bounds.
 bool lowerInstanceNormalization(Planner& p, int n, const Epilogue& e) {
   const Node& node = p.node(n);
   const Tensor<float>*scale = p.constant(node.operands[1]), *shift = p.constant(node.operands[2]);
   if (!scale || !shift) throw NotLowered{"a scale that is not constant"};
-  size_t next = e.sum() ? 1 : 0;
-  if (e.sum() && !std::holds_alternative<Value>(e.post[0])) return false;
-  const bool rectify = isRelu(e, next);
-  if (e.post.size() > next + (rectify ? 1 : 0)) return false;
+  const auto behind = behindOf(e);
+  if (!behind || !behind->functions.empty()) return false;
   Value x = node.operands[0];
   Extents extents = p.extents(x);
   Place from = p.place(x);
@@ -274,7 +272,7 @@ bool lowerInstanceNormalization(Planner& p, int n, const Epilogue& e) {
     all.scale[c] *= scale->data[c];
   }
   InstanceNorm kernel{extents[0], groups,    elementCount(extents) / extents[0] / extents[1], width,
-                      all.scale,  all.shift, static_cast<float>(node.number("epsilon")),      rectify};
+                      all.scale,  all.shift, static_cast<float>(node.number("epsilon")),      behind->bounds};
   std::optional<Place> added;
   if (e.sum()) added = p.as(*e.sum(), from.access);
   Place to = p.overOrLike(from);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 
 #include "runtime/onednn/lanes.h"
 #include "runtime/onednn/winograd.h"
@@ -60,31 +59,6 @@ std::optional<WinogradConvolution> winogradOf(const Window& w) {
   result.left = w.before[spatial - 1];
   result.dilation = w.dilations[spatial - 1] + 1;
   return result;
-}
-
-/// Takes a sum, then a Relu or a Clip. Returns the functions that are left for passes of their own; nothing: there is
-/// another sum behind one.
-std::optional<std::vector<Activation>> takeEpilogue(WinogradConvolution& w, const Epilogue& e) {
-  w.bias = e.shift.empty() ? std::vector<float>(static_cast<size_t>(w.outer)) : e.shift;
-  w.least = -std::numeric_limits<float>::infinity();
-  w.most = std::numeric_limits<float>::infinity();
-  auto next = e.post.begin();
-  w.adds = next != e.post.end() && std::holds_alternative<Value>(*next);
-  if (w.adds) ++next;
-  const auto* last = next == e.post.end() ? nullptr : std::get_if<Activation>(&*next);
-  const bool clips = last && last->function == Function::kClip;
-  if (last && (clips || last->isRelu())) {
-    w.least = clips ? last->alpha : 0;
-    if (clips) w.most = last->beta;
-    ++next;
-  }
-  std::vector<Activation> left;
-  for (; next != e.post.end(); ++next) {
-    const auto* function = std::get_if<Activation>(&*next);
-    if (!function) return std::nullopt;
-    left.push_back(*function);
-  }
-  return left;
 }
 
 /// So many tiles that what is between the transformations stays in the second-level cache, or that reading the kernel,
@@ -222,8 +196,11 @@ class WinogradStep final : public plan::Step {
 bool lowerAsWinograd(Planner& p, int n, const Window& w, const Epilogue& e) {
   auto winograd = winogradOf(w);
   if (!winograd || !pays(*winograd)) return false;
-  const auto functions = takeEpilogue(*winograd, e);
-  if (!functions) return false;
+  const auto behind = behindOf(e);
+  if (!behind) return false;
+  winograd->bias = e.shift.empty() ? std::vector<float>(static_cast<size_t>(w.outer)) : e.shift;
+  winograd->adds = e.sum() != nullptr;
+  winograd->bounds = behind->bounds;
   winograd->block = blockOf(*winograd);
   const Products products(p, *winograd);
   if (!isOptimised(products.sets.impl_info_str()) || !isOptimised(products.adds.impl_info_str())) return false;
@@ -237,7 +214,7 @@ bool lowerAsWinograd(Planner& p, int n, const Window& w, const Epilogue& e) {
         p.prepared(winograd->kernel(numbers, tap, e.scale), products.plain, products.sets.weights_desc()));
   }
   p.emit(std::make_unique<WinogradStep>(p, std::move(*winograd), products, std::move(kernels), x, y));
-  for (const Activation& function : *functions)
+  for (const Activation& function : behind->functions)
     emitFunction(p, function, y, y);
   p.define(e.result, std::move(y));
   p.note(n, std::string("winograd, by ") + products.sets.impl_info_str());

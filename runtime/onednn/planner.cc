@@ -64,9 +64,11 @@ void Planner::emitCopy(const Place& from, const Place& to) {
       [kernel = std::move(kernel), threads = options_.threads](float* const* p) { kernel.run(p[0], p[1], threads); }));
 }
 
-/// Another value of the epilogue is one more addend; functions but a Relu are passes of their own.
+/// Another value of the epilogue is one more addend.
 bool Planner::emitSum(const Place& to, const std::vector<Place>& from, const Epilogue& epilogue) {
   if (std::any_of(epilogue.scale.begin(), epilogue.scale.end(), [](float factor) { return factor != 1; })) return false;
+  const auto behind = behindOf(epilogue);
+  if (!behind) return false;
   std::vector<Access> addends;
   std::vector<int> used{to.buffer};
   auto add = [&](const Place& f) {
@@ -74,24 +76,19 @@ bool Planner::emitSum(const Place& to, const std::vector<Place>& from, const Epi
     used.push_back(f.buffer);
   };
   std::for_each(from.begin(), from.end(), add);
-  size_t next = 0;
   if (const Value* other = epilogue.sum()) {
-    if (!std::holds_alternative<Value>(epilogue.post[0])) return false;
     Place there = place(*other);
     if (there.access.fills()) there = as(*other, compacted(there.access));
     add(there);
-    ++next;
   }
   if (addends.size() > SumKernel::kMostAddends || to.access.rank() > SumKernel::kMostDimensions)
     throw NotLowered{"a sum of too many"};
-  const bool rectify = isRelu(epilogue, next);
-  if (rectify) ++next;
-  SumKernel kernel(to.access, addends, epilogue.shift, rectify);
+  SumKernel kernel(to.access, addends, epilogue.shift, behind->bounds);
   emit(std::make_unique<KernelStep>(used, [kernel, threads = options_.threads](float* const* pointers) {
     kernel.run(pointers[0], pointers + 1, threads);
   }));
-  for (; next < epilogue.post.size(); ++next)
-    emitFunction(*this, std::get<Activation>(epilogue.post[next]), to, to);
+  for (const Activation& function : behind->functions)
+    emitFunction(*this, function, to, to);
   return true;
 }
 

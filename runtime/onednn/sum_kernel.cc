@@ -34,6 +34,12 @@ PET_WIDE_LOOPS void addRows(float* __restrict y, const float* const* x, size_t a
   }
 }
 
+PET_WIDE_LOOPS void keepBetween(const plan::Bounds& of, float* y, int64_t count) {
+  const plan::Bounds bounds = of;  // which y cannot lie over
+  for (int64_t i = 0; i < count; ++i)
+    y[i] = bounds(y[i]);
+}
+
 /// y[i] += x[i · step].
 void addTo(float* y, const float* x, int64_t count, int64_t step) {
   if (step == 1) {
@@ -47,8 +53,8 @@ void addTo(float* y, const float* x, int64_t count, int64_t step) {
 
 }  // namespace
 
-SumKernel::SumKernel(const Access& to, const std::vector<Access>& addends, std::vector<float> bias, bool rectify)
-    : bias_(std::move(bias)), offset_(to.offset), rectify_(rectify) {
+SumKernel::SumKernel(const Access& to, const std::vector<Access>& addends, std::vector<float> bias, plan::Bounds bounds)
+    : bias_(std::move(bias)), offset_(to.offset), bounds_(bounds) {
   std::vector<size_t> order(to.rank());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
@@ -147,8 +153,7 @@ void SumKernel::runLine(int64_t line, float* to, const float* const* from) const
       }
     }
     addRows(row, whole.data(), rows, count_);
-    for (int64_t j = 0; rectify_ && j < count_; ++j)
-      row[j] = std::max(row[j], 0.0F);
+    if (bounds_.areSome()) keepBetween(bounds_, row, count_);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "runtime/plan/access.h"
+#include "runtime/plan/epilogue.h"
 
 namespace pet::onednn {
 
@@ -17,7 +18,7 @@ class SumKernel {
   static constexpr size_t kMostDimensions = 16;
   /// At most kMostAddends, of the same extents and at most kMostDimensions dimensions; the addends' fill is 0. `bias`:
   /// per position of dimension 1, or empty.
-  SumKernel(const Access& to, const std::vector<Access>& addends, std::vector<float> bias, bool rectify);
+  SumKernel(const Access& to, const std::vector<Access>& addends, std::vector<float> bias, plan::Bounds bounds);
 
   /// `from`: one buffer per addend.
   void run(float* to, const float* const* from, int threads) const;
@@ -42,7 +43,7 @@ class SumKernel {
   std::vector<float> bias_;
   int64_t offset_, count_, lines_ = 1;
   int channelAt_ = -1;  ///< which outer dimension is dimension 1; -1: the innermost
-  bool rectify_;
+  plan::Bounds bounds_;
 };
 
 }  // namespace pet::onednn

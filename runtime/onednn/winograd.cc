@@ -65,7 +65,7 @@ struct Target {
 };
 
 PET_WIDE_LOOPS void putTileTogether(const float* m, int64_t step, const WinogradConvolution& w, const Target& to) {
-  const Lanes least = Lanes{} + w.least, most = Lanes{} + w.most;
+  const Lanes least = Lanes{} + w.bounds.least, most = Lanes{} + w.bounds.most;
   for (int64_t f = 0; f < w.outer; f += kLanes) {
     Lanes half[kTile][kPatch];
     for (int64_t j = 0; j < kPatch; ++j) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ir/tensor.h"
+#include "runtime/plan/epilogue.h"
 
 namespace pet::onednn {
 
@@ -22,11 +23,11 @@ struct WinogradConvolution {
   int64_t groups = 1;                                                ///< of channels, as ONNX has them
   int64_t taps = 1, front = 0;                                       ///< along planes, and pads; fewer than taps
   int64_t top = 0, left = 0;                                         ///< pads
-  int64_t dilation = 1;       ///< in both directions; a tile's positions are as far apart
-  int64_t block = 0;          ///< tiles that are done together
-  std::vector<float> bias;    ///< of `outer` numbers
-  bool adds = false;          ///< to what stands in the result's place
-  float least = 0, most = 0;  ///< the result is kept between these
+  int64_t dilation = 1;     ///< in both directions; a tile's positions are as far apart
+  int64_t block = 0;        ///< tiles that are done together
+  std::vector<float> bias;  ///< of `outer` numbers
+  bool adds = false;        ///< to what stands in the result's place
+  plan::Bounds bounds;      ///< of the result
 
   /// Of one layer of all images.
   int64_t tiles() const { return images * tilesAlong(rows) * tilesAlong(columns); }

@@ -129,6 +129,23 @@ bool isRelu(const Epilogue& epilogue, size_t i) {
   return a && a->isRelu();
 }
 
+std::optional<Behind> behindOf(const Epilogue& epilogue) {
+  Behind behind;
+  const size_t first = !epilogue.post.empty() && std::holds_alternative<Value>(epilogue.post[0]) ? 1 : 0;
+  for (size_t i = first; i < epilogue.post.size(); ++i) {
+    const auto* function = std::get_if<Activation>(&epilogue.post[i]);
+    if (!function) return std::nullopt;
+    if (i == first && function->isRelu()) {
+      behind.bounds.least = 0;
+    } else if (i == first && function->function == Function::kClip) {
+      behind.bounds = {function->alpha, function->beta};
+    } else {
+      behind.functions.push_back(*function);
+    }
+  }
+  return behind;
+}
+
 Epilogue gemmEpilogue(const Planner& planner, int gemm, const Epilogue& behind) {
   const Node& node = planner.node(gemm);
   const Extents y = planner.extents({gemm, 0});

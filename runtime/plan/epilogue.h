@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <span>
 #include <variant>
@@ -59,6 +60,25 @@ struct Epilogue {
 
 /// post[i], if it is a Relu.
 bool isRelu(const Epilogue& epilogue, size_t i);
+
+/// What a number is kept between; what is none stays.
+struct Bounds {
+  float least = -std::numeric_limits<float>::infinity(), most = std::numeric_limits<float>::infinity();
+
+  bool areSome() const {
+    return least > -std::numeric_limits<float>::infinity() || most < std::numeric_limits<float>::infinity();
+  }
+  float operator()(float x) const { return x < least ? least : x > most ? most : x; }
+};
+
+/// What an epilogue does behind its scale and shift, as kernels of ours do it: they add the value of sum(), if there is
+/// one, and keep the result between bounds as they write it; functions that are left are passes of their own.
+struct Behind {
+  Bounds bounds;
+  std::vector<Activation> functions;
+};
+/// Nothing: a function comes in front of the sum, or there are two sums.
+std::optional<Behind> behindOf(const Epilogue& epilogue);
 
 /// The longest epilogue that the nodes `members` (each reads the one before) make for a value of which dimension
 /// `channel` has the channels, but no longer than `limit`.

@@ -116,7 +116,7 @@ TEST_P(OneDnnGrouped, IsTheSumOverTaps) {
   const float least = -50, most = 60;
   const onednn::ElementOp twice{onednn::ElementOp::Code::kLinear, 2, 1};
   for (const bool function : {false, true}) {
-    GroupedConvolution::Behind behind{least, most, {}};
+    GroupedConvolution::Behind behind{{least, most}, {}};
     if (function) behind.functions = {twice};
     const GroupedConvolution convolution(images, width, {through, down, along}, kernel, scale, bias, behind);
     for (const auto& [threads, adds] : {std::pair{1, false}, {2, false}, {1, true}, {2, true}}) {
