@@ -24,7 +24,7 @@ constexpr double kLeastAlone = 0.95;
 /// What a replacement takes, but for noise and the predictor's error. Decisions are made by this, so that a rule that
 /// may lose is not carried along by one that wins. What is timed on the engine needs no margin for other CPUs.
 double atMost(const CostEstimate& cost, const Policy& policy) {
-  return cost.pattern * (policy.isMeasured ? 1 : cost.margin) / cost.lower;
+  return policy.isMeasured ? cost.replacement : cost.pattern * cost.margin / cost.lower;
 }
 
 /// "1.44 on other CPUs, where such figures are off by up to 1.50 (--measure)".
@@ -219,17 +219,17 @@ Gain Chooser::gainAt(const std::vector<size_t>& group, const std::vector<size_t>
     sum.guessed = sum.guessed || cost.guessed;
     sum.margin = std::max(sum.margin, cost.margin);
     most += atMost(cost, policy_);
-    mostHere += cost.pattern / cost.lower;
+    mostHere += policy_.isMeasured ? cost.replacement : cost.pattern / cost.lower;
   }
   if (sum.ratio() < policy_.minGain) return tl::unexpected(noGain(sum));
   if (sum.pattern < kLeastAlone * (sum.replacement + saved) && !policy_.isMeasured)
-    return tl::unexpected(
-        Reason{ReasonKind::kNoGain,
-               fmt::format("{:.2f} by layouts that meet, which was not timed (--measure)", sum.ratio()), sum.ratio()});
+    return tl::unexpected(Reason{ReasonKind::kUnsure,
+                                 fmt::format("{:.2f} by layouts that meet, which was not timed", sum.ratio()),
+                                 sum.ratio()});
   if (sum.pattern <= most && sum.pattern > mostHere) return tl::unexpected(otherCpus(sum.ratio(), sum.margin));
   if (sum.pattern <= most)
     return tl::unexpected(
-        Reason{ReasonKind::kNoGain,
+        Reason{ReasonKind::kUnsure,
                fmt::format("{:.2f}, but within the {}", sum.ratio(), sum.guessed ? "doubt of a guess" : "noise"),
                sum.ratio()});
   return sum;

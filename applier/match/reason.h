@@ -17,6 +17,7 @@ enum class ReasonKind {
   kExpectedSizes,   ///< does not gain at all expected sizes; `value`: those at which it does
   kFloatOnly,       ///< timed in float, and the model is of another type
   kOtherCpus,       ///< timed on other CPUs only, where it gains too little to be sure of it here; `ratio`
+  kUnsure,          ///< expected to gain, but by less than predictions are off, or noise is; `ratio`
   kOtherPreferred,  ///< another rule was chosen for some of the nodes
   kNoGain,          ///< the timings say so; `ratio`
   kTimedHere,       ///< --measure says so; `ratio`
@@ -40,7 +41,7 @@ enum class ReasonKind {
 
 /// An option would let the rule fire; at least, nothing else is known to be in the way but its gain.
 constexpr bool isUnlocked(ReasonKind kind) {
-  return kind <= ReasonKind::kOtherCpus || kind == ReasonKind::kOpset;
+  return kind <= ReasonKind::kUnsure || kind == ReasonKind::kOpset;
 }
 
 /// Why a rule was not used although it nearly fitted. Collected while deciding, printed after.

@@ -28,6 +28,11 @@ TEST(Choose, FiresWhatWasMeasuredToPay) {
   ApplyReport noisy = report(ratioOf(1.5, 0.99));
   ASSERT_EQ(noisy.refused.size(), 2U);
   EXPECT_EQ(noisy.refused[0].reason.detail, "1.50, but within the noise");
+  EXPECT_EQ(noisy.refused[0].reason.kind, ReasonKind::kUnsure);
+  ApplyOptions measured;
+  measured.policy.isMeasured = true;  // the engine will say
+  EXPECT_EQ(applied(model, rules, measured, costsOf({{"conv/transposed", ratioOf(1.5, 0.99)}})).report.fired.size(),
+            2U);
   EXPECT_EQ(applied(model, rules, {}, costsOf({})).report.refused.at(0).reason.detail, "not tuned for this device");
   EXPECT_EQ(applied(model, rules, {}, {}).report.refused.at(0).reason.detail, "not tuned for this device");
 }
