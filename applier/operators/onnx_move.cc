@@ -43,13 +43,6 @@ void writeTranspose(const Emission& e, const OnnxRow&) {
   }
 }
 
-Shape axisExtents(const LayoutSpec& layout, const std::vector<int>& axes) {
-  Shape extents;
-  for (int a : axes)
-    extents.push_back(layout.axes[static_cast<size_t>(a)].extent);
-  return extents;
-}
-
 /// The Layout's operand and its extents, behind a Flatten where a Layout made it: a rule has two that move where they
 /// are quicker than one, and ONNX Runtime joins Transposes with Reshapes between them, but not with a Flatten. Of two
 /// extents that the model leaves open a Flatten would lose one.
@@ -59,6 +52,41 @@ std::pair<std::string, Shape> keptApart(const Emission& e) {
   const auto open = std::count_if(in.begin(), in.end(), [](const Dim& extent) { return !extent.asConstant(); });
   if (!before || movesNothing(*before) || in.empty() || open > 1) return {e.operand(0), in};
   return {e.step("Flatten", {e.operand(0)}), {in[0], Dim::product({in.begin() + 1, in.end()})}};
+}
+
+/// The axes of one side in groups that lie side by side on the other side, too: to a Transpose each is one dimension.
+/// Open extents stay apart, since a Reshape says at most one product of these.
+std::vector<std::vector<int>> together(const LayoutSpec& layout,
+                                       const std::vector<int>& side,
+                                       const std::vector<int>& other) {
+  auto isNumber = [&](int a) { return layout.axes[static_cast<size_t>(a)].extent.asConstant().has_value(); };
+  std::vector<std::vector<int>> groups;
+  for (int a : side) {
+    const auto there = std::find(other.begin(), other.end(), a);
+    const bool joins = !groups.empty() && there != other.begin() && *(there - 1) == groups.back().back() &&
+                       isNumber(a) && isNumber(groups.back().back());
+    if (!joins) groups.emplace_back();
+    groups.back().push_back(a);
+  }
+  return groups;
+}
+
+std::vector<std::vector<int>> alone(const std::vector<int>& axes) {
+  std::vector<std::vector<int>> groups;
+  for (int a : axes)
+    groups.push_back({a});
+  return groups;
+}
+
+Shape extentsOf(const LayoutSpec& layout, const std::vector<std::vector<int>>& groups) {
+  Shape extents;
+  for (const auto& group : groups) {
+    std::vector<Dim> axes;
+    for (int a : group)
+      axes.push_back(layout.axes[static_cast<size_t>(a)].extent);
+    extents.push_back(Dim::product(axes));
+  }
+  return extents;
 }
 
 // Reshape to the axes, Transpose, Reshape to the groups; what changes nothing is left out.
@@ -74,10 +102,15 @@ void writeLayout(const Emission& e, const OnnxRow&) {
   if (auto perm = asTranspose(layout); perm && in == e.shape(0)) {
     e.transpose(operand, *perm, true);
   } else {
+    auto groups = alone(from), result = alone(to);
+    if (extentsOf(layout, groups) != in && extentsOf(layout, result) != out) {  // a Reshape on either side as it is
+      groups = together(layout, from, to);
+      result = together(layout, to, from);
+    }
     std::vector<int64_t> order;
-    for (int a : to)
-      order.push_back(std::find(from.begin(), from.end(), a) - from.begin());
-    Shape cut = axisExtents(layout, from), moved = axisExtents(layout, to);
+    for (const auto& group : result)
+      order.push_back(std::find(groups.begin(), groups.end(), group) - groups.begin());
+    const Shape cut = extentsOf(layout, groups), moved = extentsOf(layout, result);
     std::string x = e.reshape(operand, in, cut);
     if (moved == out) {
       e.transpose(x, order, true);

@@ -70,6 +70,7 @@ class BatchChange {
   std::optional<Attributes> shiftedPermutation(const Node& node) const;
   std::optional<Attributes> shiftedMap(const Node& node) const;
   std::optional<Attributes> shiftedEquation(const Node& node) const;
+  std::optional<Attributes> shiftedShape(const Node& node) const;
   bool multipliesEach(const Node& node) const;
   /// Operands that are the same for the whole batch are aligned at the end.
   bool broadcasts(const Node& node) const;
@@ -208,6 +209,24 @@ std::optional<Attributes> BatchChange::shiftedEquation(const Node& node) const {
   return Attributes{{"equation", inOrder(equation)}};
 }
 
+/// An Expand that repeats what is batched along other dimensions.
+std::optional<Attributes> BatchChange::shiftedShape(const Node& node) const {
+  const std::vector<Expr>& shape = node.list("shape");
+  Shape after;
+  for (const Expr& extent : shape)
+    after.emplace_back(extent);
+  const bool fits = isBatched(node.operands[0]) && !after.empty() && after[0] == Dim(Expr::variable(batch_)) &&
+                    before(node.operands[0]).size() == after.size() && !mentionsBatch(after, 1);
+  if (!fits) return std::nullopt;
+  std::vector<Expr> extents;
+  for (const std::string& dim : dims_)
+    extents.push_back(Expr::variable(dim));
+  extents.insert(extents.end(), shape.begin() + 1, shape.end());
+  Attributes attributes = node.attributes;
+  attributes.find("shape")->second = std::move(extents);
+  return attributes;
+}
+
 std::optional<Attributes> BatchChange::attributesOf(const Node& node) const {
   static constexpr OpName kPositionwise[] = {ops::kAdd,   {"Sub"},           ops::kMul, ops::kDiv,    ops::kPRelu,
                                              ops::kWhere, ops::kExponential, {"Max"},   ops::kGreater};
@@ -219,6 +238,7 @@ std::optional<Attributes> BatchChange::attributesOf(const Node& node) const {
     return std::any_of(names.begin(), names.end(), [&](OpName name) { return node.is(name); });
   };
   if (node.is(ops::kIndexMap)) return shiftedMap(node);
+  if (node.is(ops::kExpand)) return shiftedShape(node);
   if (mentionsBatch(node.attributes)) return std::nullopt;
   if (node.op->facts.elementwise) return node.attributes;
   if (isOneOf(kPositionwise) && broadcasts(node)) return node.attributes;

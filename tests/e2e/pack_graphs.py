@@ -258,6 +258,16 @@ MODELS = {
     "embeddings": (
         [node("ReduceL2", ["x", "axis"], ["l"]), node("Expand", ["l", "s"], ["e"]), node("Div", ["x", "e"], ["y"])],
         {"x": [12, 8]}, ["y"], {"axis": np.array([-1]), "s": np.array([12, 8])}, ["l2-rows/itself-1_merged", "expand-div/Div(x:s)"]),
+    "queries": (  # of windows, each of length 1
+        [node("ReduceL2", ["x", "axis"], ["l"]), node("Expand", ["l", "s"], ["e"]), node("Div", ["x", "e"], ["y"])],
+        {"x": [4, 3, 12, 8]}, ["y"], {"axis": np.array([-1]), "s": np.array([4, 3, 12, 8])}, ["expand-div/Div(x:s)"]),
+    "responses": (  # channels last, as ConvNeXt-V2 has them
+        [node("ReduceL2", ["x", "axes"], ["y"])], {"x": [1, 9, 7, 32]}, ["y"], {"axes": np.array([1, 2])},
+        ["l2-pixels-last/matrix-1_matrix-2", "l2-pixels-last/single_itself-1-2_merged"]),
+    "residual": (
+        [node("MatMul", ["x", "w"], ["u"]), node("Add", ["u", "x"], ["t"]),
+         node("LayerNormalization", ["t", "s", "a"], ["y"], axis=-1, epsilon=1e-12)],
+        {"x": [1, 9, 16]}, ["y"], {"w": weights(16, 16), "s": positive(16), "a": weights(16)}, ["sum-layernorm/difference"]),
     "magnitudes": (
         [node("ReduceL2", ["x", "axis"], ["y"], keepdims=0)], {"x": [12, 7, 2]}, ["y"], {"axis": np.array([-1])}, ["l2-rows/parts-2"]),
     "hifigan": (
@@ -269,6 +279,9 @@ MODELS = {
          node("Reshape", ["x", "images"], ["s"]), node("Transpose", ["s"], ["t"], perm=[0, 3, 2, 1])],
         {"x": [2, 9, 3, 4, 5]}, ["y", "z", "t"], {"images": np.array([2, 9, 12, 5])},
         ["tokens-last/1-2-5_0-1-2", "transposed-parts/3-4-5_0-1-2", "ends-exchanged/2-3-4_1-2-4"]),
+    "blocks": (  # as images, and scores of relative rows
+        [node("Transpose", ["x"], ["y"], perm=[2, 3, 0, 4, 1]), node("Transpose", ["x"], ["z"], perm=[0, 3, 1, 4, 2])],
+        {"x": [2, 4, 6, 5, 3]}, ["y", "z"], {}, ["blocks-to-pixels/1-2-5_0-1-3", "relative-positions/2-3-5_1-2-3"]),
     "class_token": (  # scores[:, :, 1:, 1:] += u as torch's exporter writes it
         [node("Slice", ["x", "one", "end", "two"], ["rows"]), node("Slice", ["rows", "one", "end", "three"], ["part"]),
          node("Add", ["part", "u"], ["new"]), node("Transpose", ["new"], ["t"], perm=[3, 1, 2, 0]),

@@ -51,7 +51,10 @@ const Case kCases[] = {
     {"x: [2, 3]  y = Layout(x) a b -> b 1 a", "Transpose Reshape"},
     // Of two that move, the second begins with a Flatten.
     {"x: [2, 3, 20]  t = Layout(x) a b (c:4 d) -> a (c d) b  y = Layout(t) a (c:4 d) b -> c a (d b)",
-     "Transpose Flatten Reshape Transpose Reshape"},
+     "Transpose Flatten Reshape Transpose"},
+    // Axes that stay side by side are one dimension, where there are Reshapes on either side.
+    {"x: [16, 12]  y = Layout(x) (i:4 j:4) (f:2 d:3 a) -> f d (a i) j", "Transpose Reshape"},
+    {"x: [16, 24]  y = Layout(x) (i:4 j:4) (f:2 d:3 a:2 b) -> f d (a i) (b j)", "Reshape Transpose Reshape"},
     {"x: [2, 3, 5]  t = Layout(x) a b c -> (a c) b  y = Layout(t) m b -> b m", "Transpose Reshape Flatten Transpose"},
     {"x: [2, 3, 5]  t = Layout(x) a b c -> a c b  y = Layout(t) a c b -> (a c) b", "Transpose Reshape"},
     {"x: [2, 6]  y = Reshape(x) shape=[3, 4]", "Reshape"},

@@ -54,6 +54,10 @@ const Case kCases[] = {
      "q: [B1, B2, H, S, D]\nk: [B1, B2, H, T, D]\ny = Einsum(q, k) equation=\"abcde,abcfe->abcdf\"\n"},
     {"EquationWithAMatrix", "x: [B, N, D]\nw: const [M, N]\ny = Einsum(x, w) equation=\"bnd,mn->bmd\"\n",
      "x: [B1, B2, N, D]\nw: const [M, N]\ny = Einsum(x, w) equation=\"abcd,ec->abed\"\n"},
+    {"Expands", "x: [M, K]\ns: [M, 1]\nt = Expand(s) shape=[M, K]\ny = Div(x, t)\n",
+     "x: [M1, M2, K]\ns: [M1, M2, 1]\nt = Expand(s) shape=[M1, M2, K]\ny = Div(x, t)\n"},
+    {"ExpandToTheBatch", "x: [M, K]\ns: [1, K]\nt = Expand(s) shape=[M, K]\ny = Div(x, t)\n", ""},
+    {"ExpandByTheBatch", "x: [M, M]\ns: [M, 1]\nt = Expand(s) shape=[M, M]\ny = Div(x, t)\n", ""},
     {"EquationThatSumsTheBatch", "x: [B, N]\nz: [B, M]\ny = Einsum(x, z) equation=\"bn,bm->nm\"\n", ""},
     {"EquationWithTheBatchBehind", "x: [B, N]\nw: const [N, M]\ny = Einsum(x, w) equation=\"bn,nm->mb\"\n", ""},
     {"WeightOfTheBatch", "x: [M, K]\ns: const [M, 1]\ny = Mul(x, s)\n", ""},
@@ -91,9 +95,13 @@ Value reshaped(ProgramBuilder& builder, Value v, const Shape& to, const std::str
   return *builder.add("Layout", {v}, {{"layout", *layout}}, name);
 }
 
-/// A node's attributes, with the batch of a map made of these dimensions.
+/// A node's attributes, with the batch of a map made of these dimensions. An Expand leaves its batch as it is.
 Attributes attributesOf(const Node& n, const Batched& batched) {
   Attributes attributes = n.attributes;
+  if (n.is(ops::kExpand)) {
+    Expr& front = std::get<std::vector<Expr>>(attributes.find("shape")->second).at(0);
+    if (front == Expr::variable(batched.batch)) front = 1;
+  }
   auto map = attributes.find("map");
   if (map == attributes.end()) return attributes;
   auto& spec = std::get<IndexMapSpec>(map->second);

@@ -31,10 +31,16 @@ class TemplateGenerator : public Generator {
 
 MadeGenerator templateGenerator(const Pattern& pattern) {
   std::vector<Template> templates;
-  for (auto make : {winogradTemplates, winogradOfOneAxisTemplates, kernelRowTemplates, blockTemplates,
-                    rowPhaseTemplates, definitionTemplates, spectrumTemplates, transposeTemplates, tableTemplates,
-                    sliceTemplates, stepTemplates, phaseTemplates, longStrideTemplates, distanceTemplates,
-                    columnTemplates, runningSumTemplates, pairTemplates, seeingTapTemplates, paddedGroupTemplates}) {
+  for (auto make : {winogradTemplates,   winogradOfOneAxisTemplates,
+                    kernelRowTemplates,  blockTemplates,
+                    rowPhaseTemplates,   definitionTemplates,
+                    spectrumTemplates,   transposeTemplates,
+                    tableTemplates,      sliceTemplates,
+                    stepTemplates,       phaseTemplates,
+                    longStrideTemplates, distanceTemplates,
+                    differenceTemplates, columnTemplates,
+                    runningSumTemplates, pairTemplates,
+                    seeingTapTemplates,  paddedGroupTemplates}) {
     auto more = make(pattern);
     std::move(more.begin(), more.end(), std::back_inserter(templates));
   }
