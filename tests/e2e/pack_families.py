@@ -28,7 +28,7 @@ FAMILIES = [
     ("dense-groups", ["conv-grouped", "conv-grouped-s2"], False, ["Conv"], 1),
     ("padded-channels", ["conv", "conv-1x1", "conv-s2", "matmul"], False, ["Pad"], 1),
     ("padded-channels", ["conv-depthwise", "conv-depthwise-s2"], False, ["Pad", "Conv", "Slice"], 3),
-    ("two-exchanges", ["tokens-last", "transposed-parts", "ends-exchanged", "blocks-to-pixels", "relative-positions"], False, ["Layout"], 2),
+    ("two-exchanges", ["tokens-last", "transposed-parts", "ends-exchanged", "interleaved-pairs"], False, ["Layout"], 2),
     ("difference", ["sum-layernorm"], False, ["Neg", "Sub"], 1),
     ("slices", ["rest-replaced", "columns-replaced", "columns-replaced-in-front", "columns-replaced-behind", "rows-replaced",
                 "rows-replaced-in-front", "rows-replaced-behind"], False, ["Slice", "Concat"], 1),
