@@ -279,10 +279,11 @@ MODELS = {
          node("Reshape", ["x", "images"], ["s"]), node("Transpose", ["s"], ["t"], perm=[0, 3, 2, 1])],
         {"x": [2, 9, 3, 4, 5]}, ["y", "z", "t"], {"images": np.array([2, 9, 12, 5])},
         ["tokens-last/1-2-5_0-1-2", "transposed-parts/3-4-5_0-1-2", "ends-exchanged/2-3-4_1-2-4"]),
-    "tiles": (  # as images, and scores of relative rows
-        [node("Reshape", ["x", "apart"], ["s"]), node("Transpose", ["s"], ["y"], perm=[2, 0, 3, 1]),
-         node("Transpose", ["x"], ["z"], perm=[0, 3, 1, 4, 2])],
-        {"x": [2, 4, 6, 5, 3]}, ["y", "z"], {"apart": np.array([4, 4, 15, 3])}, ["interleaved-pairs/2-3-5_1-2-3"]),
+    "tiles": (  # as images
+        [node("Transpose", ["x"], ["y"], perm=[2, 0, 3, 1])], {"x": [4, 4, 15, 3]}, ["y"], {},
+        ["interleaved-pairs/2-3-5_1-2-3", "interleaved-pairs/1-2-4_1-2-5"]),
+    "relative_rows": (
+        [node("Transpose", ["x"], ["y"], perm=[0, 3, 1, 4, 2])], {"x": [2, 4, 6, 5, 3]}, ["y"], {}, ["interleaved-pairs/2-3-5_1-2-3"]),
     "class_token": (  # scores[:, :, 1:, 1:] += u as torch's exporter writes it
         [node("Slice", ["x", "one", "end", "two"], ["rows"]), node("Slice", ["rows", "one", "end", "three"], ["part"]),
          node("Add", ["part", "u"], ["new"]), node("Transpose", ["new"], ["t"], perm=[3, 1, 2, 0]),
