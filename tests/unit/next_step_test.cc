@@ -330,6 +330,18 @@ TEST(Command, AgainWithReplacesAnOptionAndKeepsTheOthers) {
             "--numerics bounded");
 }
 
+TEST(Summary, SaysWhatIsExpected) {
+  ApplyReport report;
+  report.fired.emplace_back();
+  ApplyArguments o = given();
+  EXPECT_EQ(headlineOf(report, o), "1 site rewritten, expected to gain where their layouts meet");
+  o.all = true;
+  EXPECT_EQ(headlineOf(report, o), "1 site rewritten, whatever the gain");
+  report.savedSeconds = 0.002;
+  report.runSeconds = 0.012;
+  EXPECT_THAT(headlineOf(report, o), StartsWith("1 site rewritten, expected to be 1.20 times as fast on "));
+}
+
 TEST(Summary, WhatWasNotComparedIsShort) {
   ApplyReport report;
   report.fired.emplace_back();
