@@ -8,12 +8,12 @@ namespace {
 
 constexpr int64_t kPart = 16;  ///< channels that are done together
 
-/// y[i] = x[i] · scale[i] + shift[i] + z[i], Relu if wanted.
+/// y[i] = x[i] · scale[i] + shift[i] + z[i], kept between bounds.
 inline void applyRow(const float* x,
                      const float* z,
                      const float* scale,
                      const float* shift,
-                     const plan::Bounds& bounds,
+                     plan::Bounds bounds,
                      float* y,
                      int64_t count) {
   for (int64_t i = 0; !z && i < count; ++i)

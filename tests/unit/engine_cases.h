@@ -171,6 +171,10 @@ inline const EngineCase kEngineCases[] = {
     {"transposed, many channels",
      "x: [2, 32, 5, 4]\n w: const [32, 16, 4, 4]\n"
      "y = ConvTranspose(x, w) strides=[2, 2] pads=[1, 1, 1, 1]"},
+    {"transposed, between bounds, then a function",
+     "x: [2, 6, 5, 4]\n w: const [6, 3, 4, 4]\n t = ConvTranspose(x, w) strides=[2, 2] pads=[1, 1, 1, 1]\n"
+     "u = Clip(t) min=-1 max=2\n y = Sigmoid(u)",
+     1e-5},
     {"transposed, output padding",
      "x: [2, 6, 5, 4]\n w: const [6, 3, 3, 3]\n"
      "y = ConvTranspose(x, w) strides=[2, 2] pads=[1, 1, 1, 1] output_padding=[1, 1]"},
@@ -256,6 +260,8 @@ inline const EngineCase kEngineCases[] = {
      "x: [1, 37]\n w: const [37, 64]\n c: const [64]\n t = MatMul(x, w)\n y = Mul(t, c)"},
     {"matmul of one column, weights left", "x: [37, 1]\n w: const [70, 37]\n y = MatMul(w, x)"},
     {"matmul of few rows", "x: [2, 3, 520]\n w: const [520, 530]\n y = MatMul(x, w)"},
+    {"matmul of few rows, between bounds",
+     "x: [2, 3, 520]\n w: const [520, 530]\n t = MatMul(x, w)\n y = Clip(t) min=-0.5 max=0.25"},
     {"matmul of few columns, weights left", "x: [520, 5]\n w: const [530, 520]\n y = MatMul(w, x)"},
     {"gemm of few rows",
      "x: [4, 520]\n w: const [530, 520]\n b: const [530]\n t = Gemm(x, w, b) transB=1 alpha=2 beta=3\n y = Relu(t)"},
@@ -526,6 +532,9 @@ inline const EngineCase kEngineCases[] = {
     {"instance normalisation",
      "x: [2, 5, 9, 7]\n s: const [5]\n b: const [5]\n t = InstanceNormalization(x, s, b)\n"
      "y = Relu(t)",
+     1e-5},
+    {"instance normalisation, between bounds",
+     "x: [2, 5, 9, 7]\n s: const [5]\n b: const [5]\n t = InstanceNormalization(x, s, b)\n y = Clip(t) min=-0.5 max=1",
      1e-5},
     {"instance normalisation and its operand",
      "x: [2, 5, 9, 7]\n s: const [5]\n b: const [5]\n r = Relu(x)\n t = InstanceNormalization(r, s, b)\n y = Add(t, r)",
