@@ -7,6 +7,7 @@
 #include "tests/unit/applier_support.h"
 #include "tools/common/scratch.h"
 #include "tools/tune/cliffs/groups.h"
+#include "tools/tune/cliffs/in_place.h"
 #include "tools/tune/cliffs/ranking.h"
 #include "tools/tune/cliffs/work.h"
 
@@ -85,6 +86,41 @@ TEST(Cliffs, RatesLieBetweenThoseMeasured) {
   EXPECT_EQ(peaks.rateAt(1e9), 40e9);
   EXPECT_TRUE(peaks.isBoundByFlops(1e6, 1e4));
   EXPECT_DOUBLE_EQ(peaks.seconds(1e6, 1e4), 1e-5);
+}
+
+/// MatMul 0, Add 1 behind it at two places, and the two as one.
+Candidates productsWithBias() {
+  auto candidate = [](std::vector<std::string> operators, std::vector<Occurrence> occurrences) {
+    Candidate c;
+    c.operators = std::move(operators);
+    c.occurrences = std::move(occurrences);
+    return c;
+  };
+  Candidates of;
+  of.all = {candidate({"MatMul"}, {{0, {0}}, {0, {2}}}), candidate({"Add"}, {{0, {1}}, {0, {3}}}),
+            candidate({"MatMul", "Add"}, {{0, {0, 1}}, {0, {2, 3}}})};
+  of.all[2].parts = {0, 1};
+  of.operators = 2;
+  return of;
+}
+
+TEST(Cliffs, WhatIsTakenIntoTheOperatorInFrontCountsSo) {
+  const Candidates of = productsWithBias();
+  EXPECT_THAT(behindOthers(of, 1), ElementsAre(2));
+  EXPECT_THAT(behindOthers(of, 0), IsEmpty());
+  auto inPlace = [&](std::vector<Timing> timings) { return secondsInPlace(of, timings, 1); };
+  EXPECT_DOUBLE_EQ(inPlace({{1.0, ""}, {3.0, ""}, {1.5, ""}}).value(), 0.5);
+  EXPECT_EQ(inPlace({{1.0, ""}, {3.0, ""}, {0.5, ""}}), 0.0);
+  EXPECT_EQ(inPlace({{1.0, ""}, {3.0, ""}, {6.0, ""}}), 3.0);  // joined they may be slower than apart
+  EXPECT_EQ(inPlace({{1.0, ""}, {3.0, ""}, {std::nullopt, "refused"}}), 3.0);
+  EXPECT_EQ(inPlace({{1.0, ""}, {std::nullopt, "refused"}, {1.5, ""}}), std::nullopt);
+}
+
+TEST(Cliffs, WhatIsElsewhereTooCountsAlone) {
+  Candidates of = productsWithBias();
+  of.all[1].occurrences.push_back({0, {7}});
+  EXPECT_THAT(behindOthers(of, 1), IsEmpty());
+  EXPECT_EQ(secondsInPlace(of, {{1.0, ""}, {3.0, ""}, {1.5, ""}}, 1), 3.0);
 }
 
 /// A survey of one model of ten milliseconds, with the seconds of the candidates; the roofline is by bytes, 1e9 a

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "tools/common/status_line.h"
+#include "tools/tune/cliffs/in_place.h"
 
 namespace pet::tune {
 namespace {
@@ -84,10 +85,13 @@ class Surveyor {
     std::vector<size_t> operators(candidates_.operators);
     std::iota(operators.begin(), operators.end(), size_t{0});
     PET_TRY(timeAll(operators, "timing operators"));
+    for (size_t m = 0; m < models_.size(); ++m)
+      whole_.push_back(found_.modelSeconds(candidates_, m));
     std::vector<size_t> groups = promising();
     const size_t count = std::min(groups.size(), kMostGroups);
     PET_TRY(
         timeAll({groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(count)}, "timing groups of operators"));
+    PET_TRY(timeInPlace());
     found_.groupsLeft = static_cast<size_t>(
         std::count_if(groups.begin(), groups.end(), [&](size_t g) { return !isAsked(found_.candidates[g]); }));
     if (runner_.hasGivenUp()) found_.runnerFailure = runner_.lastFailure();
@@ -128,12 +132,43 @@ class Surveyor {
     return {};
   }
 
+  /// Operators that seem slow, behind what they read; that they take no longer there is entered.
+  Expected<void> timeInPlace() {
+    std::vector<std::pair<double, size_t>> slow;
+    for (size_t op = 0; op < candidates_.operators; ++op) {
+      const Candidate& c = candidates_.all[op];
+      const double seconds = found_.candidates[op].seconds.value_or(0);
+      if (seconds < o_.minTimes * found_.peaks.seconds(c.flops, c.bytes)) continue;
+      const double share = lostShare(c, found_.lost(candidates_, op));
+      if (share >= kLeastShare) slow.emplace_back(-share, op);
+    }
+    std::sort(slow.begin(), slow.end());
+    std::vector<size_t> groups;
+    for (const auto& [minus, op] : slow) {
+      for (size_t g : behindOthers(candidates_, op)) {
+        if (!isAsked(found_.candidates[g]) && groups.size() < kMostGroups) groups.push_back(g);
+      }
+    }
+    PET_TRY(timeAll(groups, "timing operators in place"));
+    std::vector<std::optional<double>> inPlace;  // all of them before one is entered
+    for (const auto& [minus, op] : slow)
+      inPlace.push_back(secondsInPlace(candidates_, found_.candidates, op));
+    for (size_t i = 0; i < slow.size(); ++i)
+      found_.candidates[slow[i].second].seconds = inPlace[i];
+    return {};
+  }
+
+  /// Of the models' times, where each occurrence loses so many seconds.
+  double lostShare(const Candidate& c, double lost) const {
+    double share = 0;
+    for (const Occurrence& o : c.occurrences)
+      share += lost / whole_[o.model];
+    return share;
+  }
+
   /// The groups whose operators, one by one, take far longer than the roofline of the group; the largest loss first.
   std::vector<size_t> promising() const {
     std::vector<std::pair<double, size_t>> ranked;
-    std::vector<double> whole;
-    for (size_t m = 0; m < models_.size(); ++m)
-      whole.push_back(found_.modelSeconds(candidates_, m));
     for (size_t g = candidates_.operators; g < candidates_.all.size(); ++g) {
       const Candidate& group = candidates_.all[g];
       double seconds = 0, lostInParts = 0;
@@ -143,9 +178,7 @@ class Surveyor {
       }
       const double roofline = found_.peaks.seconds(group.flops, group.bytes), lost = seconds - roofline;
       if (lost < kSaysMore * lostInParts || seconds < o_.minTimes * roofline) continue;
-      double share = 0;
-      for (const Occurrence& o : group.occurrences)
-        share += lost / whole[o.model];
+      const double share = lostShare(group, lost);
       if (share >= kLeastShare) ranked.emplace_back(-share, g);
     }
     std::sort(ranked.begin(), ranked.end());
@@ -161,6 +194,7 @@ class Surveyor {
   RunnerKeeper& runner_;
   Stopwatch watch_;
   Survey found_;
+  std::vector<double> whole_;  ///< seconds by model
   Clock::time_point end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                               std::chrono::duration<double>(o_.budget > 0 ? o_.budget : 1e9));
 };
