@@ -22,9 +22,10 @@ constexpr double kTrust = 0.6;
 constexpr double kLeastAlone = 0.95;
 
 /// What a replacement takes, but for noise and the predictor's error. Decisions are made by this, so that a rule that
-/// may lose is not carried along by one that wins. What is timed on the engine needs no margin for other CPUs.
-double atMost(const CostEstimate& cost, const Policy& policy) {
-  return policy.isMeasured ? cost.replacement : cost.pattern * cost.margin / cost.lower;
+/// may lose is not carried along by one that wins. What is timed on the engine counts for what is expected of it.
+/// `margin`: for other CPUs.
+double atMost(const CostEstimate& cost, const Policy& policy, double margin) {
+  return policy.isMeasured ? cost.replacement : cost.pattern * margin / cost.lower;
 }
 
 /// "1.44 on other CPUs, where such figures are off by up to 1.50 (--measure)".
@@ -150,7 +151,7 @@ std::vector<size_t> Chooser::solve() const {
     int variable = static_cast<int>(&group - groups_.data());
     for (size_t c : group) {
       place[c] = {variable, static_cast<int>(costs.size())};
-      costs.push_back(banned_[c] ? kNever : atMost(typical(c), policy_) - typical(c).pattern);
+      costs.push_back(banned_[c] ? kNever : atMost(typical(c), policy_, typical(c).margin) - typical(c).pattern);
     }
     problem.variable(std::move(costs));
   }
@@ -218,8 +219,8 @@ Gain Chooser::gainAt(const std::vector<size_t>& group, const std::vector<size_t>
     sum.measured = sum.measured || cost.measured;
     sum.guessed = sum.guessed || cost.guessed;
     sum.margin = std::max(sum.margin, cost.margin);
-    most += atMost(cost, policy_);
-    mostHere += policy_.isMeasured ? cost.replacement : cost.pattern / cost.lower;
+    most += atMost(cost, policy_, cost.margin);
+    mostHere += atMost(cost, policy_, 1);
   }
   if (sum.ratio() < policy_.minGain) return tl::unexpected(noGain(sum));
   if (sum.pattern < kLeastAlone * (sum.replacement + saved) && !policy_.isMeasured)

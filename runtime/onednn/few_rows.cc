@@ -22,9 +22,8 @@ struct Panel {
 PET_WIDE_LOOPS void finish(const FewRows& of, const Panel& p, const float* sums, float* y) {
   const bool adds = of.adds;
   const plan::Bounds bounds = of.bounds;
-  for (int64_t n = 0; n < p.columns; ++n) {
+  for (int64_t n = 0; n < p.columns; ++n)
     y[n] = bounds(sums[n] + (p.bias ? p.bias[n] : 0) + (adds ? y[n] : 0));
-  }
 }
 
 template <int64_t kRows>

@@ -86,7 +86,7 @@ std::vector<Template> distanceTemplates(const Pattern& pattern);
 std::vector<Template> columnTemplates(const Pattern& pattern);
 
 /// A sum that a LayerNormalization reads, as the difference from the negated addend: engines have an operator for the
-/// two together that may take longer than both (ONNX Runtime's takes 4 ns an element on a Zen 4). Empty: the pattern
+/// two together that may take longer than both (ONNX Runtime's takes 5 ns an element on a Zen 4). Empty: the pattern
 /// does not end in such a sum.
 std::vector<Template> differenceTemplates(const Pattern& pattern);
 
