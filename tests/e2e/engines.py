@@ -244,6 +244,27 @@ def accelerators(folder):
         expect("accelerators", words in done.stdout, done.stdout + done.stderr)
 
 
+# dtype, what ONNX Runtime computes, what the engine does, words that say what is wrong
+OUTPUTS = [("float32", [1.0, 2.0], [1.0, 2.0001], ""), ("float32", [1.0, 2.0], [1.0, 2.1], "by 0.1 of 2"), ("float32", [9e-41, 2e-45], [0.0, 0.0], ""),
+           ("float32", [9e-38, 0.0], [0.0, 0.0], "by 9e-38 of 9e-38"), ("float16", [6e-5, 0.0], [0.0, 0.0], ""), ("int64", [0, 1], [0, 0], "by 1 of 1"),
+           ("float32", [float("inf"), 1.0], [1.0, 1.0], "is not finite")]
+
+
+def comparison():
+    """Rounding and subnormals made zero are no mistakes, more is."""
+    code = """
+import json, sys
+import numpy as np
+sys.path.insert(0, sys.argv[1])
+import compared
+for dtype, expected, found, _ in json.loads(sys.argv[2]):
+    print(compared.whats_wrong(np.array(expected, dtype), np.array(found, dtype), 1e-3) or "")
+"""
+    done = subprocess.run([sys.executable, "-c", code, SOURCE / "runtime" / "ort", json.dumps(OUTPUTS)], capture_output=True, text=True, timeout=60, check=True)
+    for row, said in zip(OUTPUTS, done.stdout.split("\n")):
+        expect("comparison", row[-1] in said and bool(row[-1]) == bool(said), (row, said))
+
+
 def converter(folder):
     """A converter in a process of its own: what it does is named, and nothing hangs."""
     script = folder / "converter.py"
@@ -281,6 +302,7 @@ def main():
         unknown(first)
         no_compiler(engines["inductor-cpu"])
         accelerators(pathlib.Path(name))
+        comparison()
         converter(pathlib.Path(name))
     for failure in failures:
         print(f"engines: {failure}", file=sys.stderr)

@@ -26,7 +26,7 @@ constexpr Row kRows[] = {
     {ReasonKind::kFloatOnly, "float-only", "its gain is known in float only, not in the model's type", "--measure"},
     {ReasonKind::kOtherCpus, "other-cpus",
      "its gain was timed on other CPUs, and is too small to be sure of on this one", "--measure"},
-    {ReasonKind::kUnsure, "unsure", "it is expected to be faster, but not for sure at these sizes", "--measure"},
+    {ReasonKind::kUnsure, "unsure", "its gain is not sure at these sizes", "--measure"},
     {ReasonKind::kOtherPreferred, "other-preferred", "another rule was chosen there"},
     {ReasonKind::kNoGain, "no-gain", "it is not expected to be faster at these sizes"},
     {ReasonKind::kTimedHere, "timed-here", "it is not faster on this machine"},
