@@ -5,6 +5,7 @@
                            [--json FILE] ...
     python bench/models.py --cliffs --measure ...        of tests/models/zoo.py the exports in which ONNX Runtime is slow at something
     python bench/models.py --families --measure ...      tests/models/families.py: operators at which ONNX Runtime is slow, by themselves
+    python bench/models.py --onnx FOLDER ...             files, such as tests/models/libraries.py exports: models that nobody tuned for
 
 Each model is built by tests/models/build.py (those that torchvision has as its exporters write them) and rewritten by `pet-apply
 MODEL PACK --device D` with otherwise default options (and by `--measure`, by `--all`, and without each of the rules that fired,
@@ -216,7 +217,7 @@ def ratio(original, other):
 
 def bench(name, folder, pack, variants, options, budget):
     """One entry of the JSON report; at most about `budget` seconds for the timed runs."""
-    original = build.build(name, folder)
+    original = pathlib.Path(shutil.copy(options.onnx / f"{name}.onnx", folder)) if options.onnx else build.build(name, folder)
     dims, positive = open_extents(name, original), is_positive(name)
     made = [rewrite(original, pack, variant, options) for variant in variants]
     if options.by_rule:
@@ -260,6 +261,7 @@ def parse_arguments():
     arguments.add_argument("--models", help="names, with commas (default: all but those for tests, or all families)")
     arguments.add_argument("--cliffs", action="store_true", help="instead, those in which the engine is slow at something")
     arguments.add_argument("--families", action="store_true", help="instead, operators at which the engine is slow, by themselves")
+    arguments.add_argument("--onnx", type=pathlib.Path, metavar="FOLDER", help="instead, the .onnx files of a folder, each with its weights inside and of fixed extents")
     arguments.add_argument("--runs", type=int, default=31, help="rounds a model (default 31)")
     arguments.add_argument("--repeat", type=int, default=1, help="runs in a row at each turn, of which the median counts (default 1)")
     arguments.add_argument("--minutes", type=float, default=14, help="for all timed runs, at least 3 rounds each (default 14)")
@@ -275,10 +277,14 @@ def parse_arguments():
     arguments.add_argument("--timings", type=pathlib.Path, help="for pet-apply, instead of those that ship")
     arguments.add_argument("--cpu", type=int, help="the CPU to stay on (default: the highest)")
     options = arguments.parse_args()
-    options.models = CLIFFS if options.cliffs else options.models.split(",") if options.models else list(families.FAMILIES if options.families else MODELS)
-    unknown = [name for name in options.models if name not in build.EVERY]
+    known = sorted(path.stem for path in options.onnx.glob("*.onnx")) if options.onnx else build.EVERY
+    options.models = (CLIFFS if options.cliffs else options.models.split(",") if options.models else list(known) if options.onnx
+                      else list(families.FAMILIES if options.families else MODELS))
+    unknown = [name for name in options.models if name not in known]
     if unknown:
-        arguments.error(f"no model named {', '.join(unknown)}; there are {', '.join(build.EVERY)}")
+        arguments.error(f"no model named {', '.join(unknown)}; there are {', '.join(known)}")
+    if not options.models:
+        arguments.error(f"{options.onnx} has no .onnx file")
     if options.runs < 1 or options.repeat < 1 or options.threads < 1:
         arguments.error("--runs, --repeat and --threads must be at least 1")
     if options.repeat > 1 and options.device == "onednn-cpu":
@@ -287,6 +293,8 @@ def parse_arguments():
         arguments.error("--processor-time is for one thread")
     if (options.cliffs or options.families) and options.device != "ort-cpu":
         arguments.error("--cliffs and --families are about ort-cpu")
+    if options.onnx and (options.cliffs or options.families):
+        arguments.error("--onnx takes the place of --cliffs and --families")
     options.bin = options.bin.resolve()
     return options
 
@@ -314,7 +322,7 @@ def main():
         print(f"bench/models.py: {options.device}: {hello['error']}", file=sys.stderr)
         return 1
     isa, cpu = hello["isa"], hello["cpu"]
-    table = "cliffs" if options.cliffs else "families" if options.families else TABLES[options.device]
+    table = "exports" if options.onnx else "cliffs" if options.cliffs else "families" if options.families else TABLES[options.device]
     report = {**provenance(table, ["bench/models.py", *sys.argv[1:]], cpu, options.threads), "engine": hello["engine"],
               "version": hello["version"], "isa": isa, "cpu": cpu, "threads": options.threads, "models": {}}
     variants = [DEFAULT, *([MEASURE] if options.measure else []), *([ALL] if options.all else [])]

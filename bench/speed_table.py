@@ -8,8 +8,8 @@ where they differ. A result says of which table it is ("table"), and its "date",
 
 Of the tables models, models_intel, models_openvino, models_openvino_intel, models_openvino_zen4, models_mnn, models_onednn, versions, engine, unseen and two_threads a model's result is the latest,
 by the files' names. Of the first seven it is what `bench/models.py --json` writes, with --device for the others than ONNX Runtime. Of cost,
-cliffs, families, predictor, zoo and engine_zoo the latest file counts: what `bench/apply_cost.py --json`, `bench/models.py --cliffs --measure --json`,
-`bench/models.py --families --json`, `bench/predictor.py --json`, `bench/zoo.py --json` and `bench/engine.py --json` write. "table" in the
+cliffs, families, exports, predictor, zoo and engine_zoo the latest file counts: what `bench/apply_cost.py --json`, `bench/models.py --cliffs --measure --json`,
+`bench/models.py --families --json`, `bench/models.py --onnx FOLDER --json`, `bench/predictor.py --json`, `bench/zoo.py --json` and `bench/engine.py --json` write. "table" in the
 file tells cliffs and families on an AMD, on an Intel (cliffs_intel, families_intel), and on a processor that no sample is of (cliffs_elsewhere) apart; zoo has
 several tables (zoo_tables.py). The others state their figures by model:
 
@@ -210,6 +210,23 @@ def families_lines(result):
             "a rule fires."]
 
 
+WORTH = 1.1  # a row of its own
+
+
+def exports_lines(result):
+    """Files that nobody had tuned for: those that gain, and all of them in a few lines."""
+    made = {name: entry["rewritten"]["default"] for name, entry in result["models"].items()}
+    gains = {name: gain(part) for name, part in made.items()}
+    fired = [name for name, part in made.items() if part["rules"]]
+    off = [made[name]["expected"] / gains[name] for name in fired if made[name]["expected"]]
+    rows = [[name, milliseconds(result["models"][name]["original"]["median"]), f"{made[name]['expected']:.2f}" if made[name]["expected"] else "",
+             f"{gains[name]:.2f}", rules(made[name]["rules"])] for name in sorted(fired, key=lambda n: -gains[n]) if gains[name] >= WORTH]
+    return [*zoo_tables.table(["model", "original ms", "expected", "measured", "rules that fire"], rows), "",
+            *textwrap.wrap(f"Of {len(made)}, rules fire on {len(fired)}; {len(rows)} gain {WORTH:g} (above), {sum(g >= 1.5 for g in gains.values())} gain 1.5; the least is "
+                           f"{min(gains[name] for name in fired):.2f}. Geometric mean over all {statistics.geometric_mean(gains.values()):.3f}. Expected over measured: within 10 % at "
+                           f"{sum(abs(o - 1) <= 0.1 for o in off)} of {len(off)}, more than 10 % too much at {sum(o > 1.1 for o in off)}.", 140)]
+
+
 def predictor_lines(result):
     """What predictions are worth, with samples, models and machines left out."""
     def share(part, whole):
@@ -228,6 +245,7 @@ OF_LATEST = {  # table: (what its result says it is of, lines)
     "cliffs_elsewhere": ("cliffs_elsewhere", cliffs_lines),
     "cliffs_intel": ("cliffs_intel", cliffs_lines),
     "engine_zoo": ("engine_zoo", engine_lines),
+    "exports": ("exports", exports_lines),
     "families": ("families", families_lines),
     "families_intel": ("families_intel", families_lines),
     "predictor": ("predictor", predictor_lines),
@@ -236,7 +254,7 @@ OF_LATEST = {  # table: (what its result says it is of, lines)
     "zoo_by_size": ("zoo", zoo_tables.by_size),
     "zoo_each": ("zoo", zoo_tables.each),
 }
-FIGURES = {"cost": "cases", "predictor": "devices", **dict.fromkeys([*BY_MODEL, "zoo", "engine_zoo", "cliffs", "cliffs_elsewhere", "cliffs_intel", "families", "families_intel"], "models")}  # by what a result is of
+FIGURES = {"cost": "cases", "predictor": "devices", **dict.fromkeys([*BY_MODEL, "zoo", "engine_zoo", "exports", "cliffs", "cliffs_elsewhere", "cliffs_intel", "families", "families_intel"], "models")}  # by what a result is of
 
 
 def read_results(folder):

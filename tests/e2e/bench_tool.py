@@ -3,6 +3,7 @@
 
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -223,11 +224,15 @@ def check_usage(folder, model):
         one_line(name, bench(*arguments), code, *words)
 
 
-def check_models(folder, _model):
-    """bench/models.py has what pet-apply expected beside what was measured."""
-    figures = folder / "models.json"
-    done = subprocess.run([sys.executable, SOURCE / "bench" / "models.py", "--models", "srcnn", "--pack", BIN.parent / "share" / "pet" / "default.db",
-                           "--bin", BIN, "--runs", "3", "--minutes", "0.05", "--json", figures], capture_output=True, text=True, timeout=200)
+def bench_models(*arguments):
+    return subprocess.run([str(word) for word in [sys.executable, SOURCE / "bench" / "models.py", *arguments, "--pack", BIN.parent / "share" / "pet" / "default.db",
+                                                  "--bin", BIN, "--runs", "3", "--minutes", "0.05"]], capture_output=True, text=True, timeout=200)
+
+
+def check_models(folder, model):
+    """bench/models.py has what pet-apply expected beside what was measured, of its own models and of files."""
+    figures, files = folder / "models.json", folder / "files"
+    done = bench_models("--models", "srcnn", "--json", figures)
     if done.returncode:
         expect("models.py", False, done.stdout + done.stderr)
         return
@@ -235,6 +240,14 @@ def check_models(folder, _model):
     part = json.loads(figures.read_text())["models"]["srcnn"]["rewritten"]["default"]
     expect("models.py", part["expected"] > 1.05 and row[head.index("expected")] == f"{part['expected']:.3f}"
            and row[head.index("ratio")] == f"{part['ratio']['of_medians']:.3f}", done.stdout)
+    files.mkdir()
+    shutil.copy(model, files / "a.onnx")
+    done = bench_models("--onnx", files, "--json", figures)
+    report = json.loads(figures.read_text())
+    expect("models.py --onnx", done.returncode == 0 and (report["table"], list(report["models"])) == ("exports", ["a"]), done.stdout + done.stderr)
+    for arguments, words in [(("--models", "b"), "no model named b; there are a"), (("--families",), "--onnx takes the place of")]:
+        done = bench_models("--onnx", files, *arguments)
+        expect("models.py --onnx", done.returncode == 2 and words in done.stderr, done.stderr)
 
 
 def main():
