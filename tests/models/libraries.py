@@ -171,9 +171,9 @@ MODELS = {
                          encoder_attention_heads=6, decoder_attention_heads=6, encoder_ffn_dim=1536, decoder_ffn_dim=1536, use_cache=False),
     **{f"timm_{name}": timm(name, 256 if "33ts" in name or name.startswith("halo") else 224) for name in [
         "caformer_s18", "coat_lite_tiny", "convformer_s18", "convmixer_768_32", "convnext_atto", "convnextv2_atto", "cspdarknet53", "darknetaa53", "dm_nfnet_f0", "ecaresnet26t",
-        "efficientformerv2_s0", "efficientvit_l1", "eva02_tiny_patch14_224", "fasternet_t0", "fastvit_mci0", "flexivit_small", "gcresnet33ts", "haloregnetz_b", "hiera_tiny_224",
+        "efficientformerv2_s0", "efficientvit_l1", "eva02_tiny_patch14_224", "fasternet_t0", "fastvit_mci0", "gcresnet33ts", "hiera_tiny_224",
         "hrnet_w18_small", "inception_resnet_v2", "inception_v4", "legacy_seresnet18", "levit_128s", "mobilenet_edgetpu_v2_s", "mobilenetv4_hybrid_medium", "mvitv2_tiny", "pvt_v2_b1",
-        "regnetz_b16", "repghostnet_100", "resnest26d", "resnet26t", "resnet50c", "resnetv2_50x1_bit", "rexnet_100", "sehalonet33ts", "seresnet50a", "seresnext26t_32x4d",
+        "regnetz_b16", "repghostnet_100", "resnest26d", "resnet26t", "resnet50c", "resnetv2_50x1_bit", "rexnet_100", "sehalonet33ts", "seresnext26t_32x4d",
         "skresnext50_32x4d", "swin_s3_tiny_224", "tresnet_m", "vit_tiny_patch16_224", "vitamin_small_224", "xception41"]},
 }
 
