@@ -46,13 +46,13 @@ std::string dumped(const Json& object) {
 // A name follows from what it stands for: texts of different files have one name for one thing, and lines of both can
 // be joined.
 
+constexpr size_t kDigits = 12;
+
 std::string nameOfSetting(const std::string& setting) {
-  constexpr size_t kDigits = 16;
   return Digest().add("pet setting").add(setting).hex().substr(0, kDigits);
 }
 
 std::string nameOf(const NamedRule& rule) {
-  constexpr size_t kDigits = 12;
   return Digest().add("pet timed rule").add(rule.hash).add(rule.name).hex().substr(0, kDigits);
 }
 

@@ -86,7 +86,7 @@ const std::string kNamedSample =
 
 /// The name that a setting has in its line.
 std::string nameIn(const std::string& line) {
-  return line.substr(std::strlen(R"({"setting":")"), 16);
+  return line.substr(std::strlen(R"({"setting":")"), 12);
 }
 
 /// The name that a rule has at its line's end.

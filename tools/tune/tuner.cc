@@ -25,11 +25,15 @@ Expected<Row> unbuilt(const Error& error) {
   return Row{.note = error.message()};
 }
 
-/// Six digits of a measurement: a clock gives no more, and files of timings are shorter.
-double sixDigits(double value) {
+/// The first digits of a measurement: its noise is a hundredth at best, and files of timings are shorter.
+double rounded(double value, int digits) {
   if (!(value > 0) || !std::isfinite(value)) return value;
-  const double unit = std::pow(10.0, 5 - std::floor(std::log10(value)));
+  const double unit = std::pow(10.0, digits - 1 - std::floor(std::log10(value)));
   return std::round(value * unit) / unit;
+}
+
+double secondsToKeep(double seconds) {
+  return rounded(seconds, 4);
 }
 
 double spread(const TimeAnswer& a) {
@@ -117,11 +121,11 @@ Expected<Row> Tuner::measure(const Job& job) {
     return Row{.note = fmt::format("outputs differ by {:.2g} of {:.2g}", answer->maxAbsDiff[1], answer->maxAbs)};
   }
   TimingSample sample = blank(job);
-  sample.pattern = sixDigits(answer->median[0]);
-  sample.replacement = sixDigits(answer->median[1]);
-  sample.spread = sixDigits(spread(*answer));
-  sample.opening = sixDigits(layouts(models->openings));
-  sample.closing = sixDigits(layouts(models->closings));
+  sample.pattern = secondsToKeep(answer->median[0]);
+  sample.replacement = secondsToKeep(answer->median[1]);
+  sample.spread = rounded(spread(*answer), 2);
+  sample.opening = secondsToKeep(layouts(models->openings));
+  sample.closing = secondsToKeep(layouts(models->closings));
   sample.moved = movedBytes(job, sample);
   Row row{.kind = Row::Kind::kTimed, .sample = sample, .runs = runsOf(*answer), .outliers = outliersOf(*answer)};
   if (o_.noBare) return row;
