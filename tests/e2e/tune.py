@@ -81,6 +81,7 @@ def check_real(folder, pack, grid):
     text = timings.read_bytes() if timings.exists() else b""
     for key, value in {"name": "conv/transposed", "device": "ort-cpu", "engine": "onnxruntime", "threads": 1}.items():
         expect("real", all(s.get(key) == value for s in stored), f"{key} is not {value}: {stored}")
+    expect("digits", all(float(f"{s['pattern']:.4g}") == s["pattern"] and float(f"{s['spread']:.2g}") == s["spread"] for s in stored), stored)
     check_subgraphs(models)
 
     again = tune(pack, timings, *arguments)
