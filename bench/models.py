@@ -7,9 +7,9 @@
     python bench/models.py --families --measure ...      tests/models/families.py: operators at which ONNX Runtime is slow, by themselves
     python bench/models.py --onnx FOLDER ...             files, such as tests/models/libraries.py exports: models that nobody tuned for
 
-Each model is built by tests/models/build.py (those that torchvision has as its exporters write them) and rewritten by `pet-apply
-MODEL PACK --device D` with otherwise default options (and by `--measure`, by `--all`, and without each of the rules that fired,
-where asked for), compared to its original, and timed next to it. A second session of the original is timed along: the A/A column
+Each model but such a file is built by tests/models/build.py (those that torchvision has as its exporters write them). It is
+rewritten by `pet-apply MODEL PACK --device D` with otherwise default options (and by `--measure`, by `--all`, and without each of
+the rules that fired, where asked for), compared to its original, and timed next to it. A second session of the original is timed along: the A/A column
 says how far from 1 a ratio is without any cause. Ratios are original / rewritten, so above 1 is faster; "expected" is what
 `pet-apply` said of it, from timings of its parts; "paired" is the distribution of the ratios within each round; "goal" is the least
 that the project wants. Models are compared on ONNX Runtime, and the engine's results with its own. Exit status 1 where a model
@@ -278,8 +278,8 @@ def parse_arguments():
     arguments.add_argument("--cpu", type=int, help="the CPU to stay on (default: the highest)")
     options = arguments.parse_args()
     known = sorted(path.stem for path in options.onnx.glob("*.onnx")) if options.onnx else build.EVERY
-    options.models = (CLIFFS if options.cliffs else options.models.split(",") if options.models else list(known) if options.onnx
-                      else list(families.FAMILIES if options.families else MODELS))
+    every = known if options.onnx else families.FAMILIES if options.families else MODELS
+    options.models = CLIFFS if options.cliffs else options.models.split(",") if options.models else list(every)
     unknown = [name for name in options.models if name not in known]
     if unknown:
         arguments.error(f"no model named {', '.join(unknown)}; there are {', '.join(known)}")
@@ -322,7 +322,9 @@ def main():
         print(f"bench/models.py: {options.device}: {hello['error']}", file=sys.stderr)
         return 1
     isa, cpu = hello["isa"], hello["cpu"]
-    table = "exports" if options.onnx else "cliffs" if options.cliffs else "families" if options.families else TABLES[options.device]
+    table = "cliffs" if options.cliffs else "families" if options.families else TABLES[options.device]
+    if options.onnx:
+        table = table.replace("models", "exports")
     report = {**provenance(table, ["bench/models.py", *sys.argv[1:]], cpu, options.threads), "engine": hello["engine"],
               "version": hello["version"], "isa": isa, "cpu": cpu, "threads": options.threads, "models": {}}
     variants = [DEFAULT, *([MEASURE] if options.measure else []), *([ALL] if options.all else [])]

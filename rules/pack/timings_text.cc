@@ -46,14 +46,14 @@ std::string dumped(const Json& object) {
 // A name follows from what it stands for: texts of different files have one name for one thing, and lines of both can
 // be joined.
 
-constexpr size_t kDigits = 12;
+constexpr size_t kNameDigits = 12;
 
 std::string nameOfSetting(const std::string& setting) {
-  return Digest().add("pet setting").add(setting).hex().substr(0, kDigits);
+  return Digest().add("pet setting").add(setting).hex().substr(0, kNameDigits);
 }
 
 std::string nameOf(const NamedRule& rule) {
-  return Digest().add("pet timed rule").add(rule.hash).add(rule.name).hex().substr(0, kDigits);
+  return Digest().add("pet timed rule").add(rule.hash).add(rule.name).hex().substr(0, kNameDigits);
 }
 
 std::string settingLine(const std::string& setting) {
