@@ -45,7 +45,7 @@ const char* nonsense(const TimingSample& s) {
     if (value < 0 || value > kMostExtent) return "shapes must be from 0 to 2^40";
     if (!isPlainText(symbol)) return kNotPlain;
   }
-  if (const char* why = nonsenseOfRule({s.rule, s.name})) return why;
+  if (const char* why = nonsenseOfRule({s.rule, s.name, {}})) return why;
   return nonsenseOfSetting(s);
 }
 

@@ -97,8 +97,9 @@ Expected<Timings> parseTimings(std::string_view text, const std::string& file);
 
 /// Which rule a sample is of.
 struct NamedRule {
-  std::string hash;  ///< ruleHash
-  std::string name;  ///< for people
+  std::string hash;                  ///< ruleHash
+  std::string name;                  ///< for people
+  std::vector<std::string> symbols;  ///< of the pattern, in the order in which samples have their extents
   friend bool operator==(const NamedRule&, const NamedRule&) = default;
 };
 

@@ -20,6 +20,9 @@ using Json = nlohmann::ordered_json;
 
 // --- Samples ---
 
+constexpr const char* kNoSetting = "no line before it says what its setting is";
+constexpr const char* kNoRule = "no line before it says which rule it is of";
+
 constexpr const char* kSetting = "setting";
 constexpr const char* kHash = "hash";  // what begins the line of a rule: samples of older texts may begin with "rule"
 
@@ -53,7 +56,11 @@ std::string nameOfSetting(const std::string& setting) {
 }
 
 std::string nameOf(const NamedRule& rule) {
-  return Digest().add("pet timed rule").add(rule.hash).add(rule.name).hex().substr(0, kNameDigits);
+  Digest digest;
+  digest.add("pet timed rule").add(rule.hash).add(rule.name);
+  for (const std::string& symbol : rule.symbols)
+    digest.add(symbol);
+  return digest.hex().substr(0, kNameDigits);
 }
 
 std::string settingLine(const std::string& setting) {
@@ -61,23 +68,24 @@ std::string settingLine(const std::string& setting) {
 }
 
 std::string ruleLine(const NamedRule& rule) {
-  return dumped({{kHash, rule.hash}, {"name", rule.name}, {"rule", nameOf(rule)}});
+  return dumped({{kHash, rule.hash}, {"name", rule.name}, {"symbols", rule.symbols}, {"rule", nameOf(rule)}});
 }
 
-Json toJson(const TimingSample& s) {
-  Json shapes = Json::object();
+NamedRule ruleOf(const TimingSample& s) {
+  NamedRule rule{s.rule, s.name, {}};
   for (const auto& [symbol, value] : s.shapes)
-    shapes[symbol] = value;
-  Json object = {{"rule", nameOf(NamedRule{s.rule, s.name})},
-                 {kSetting, nameOfSetting(dumped(settingToJson(s)))},
-                 {"shapes", shapes},
-                 {"pattern", s.pattern},
-                 {"replacement", s.replacement}};
-  if (s.opening != 0) object["opening"] = s.opening;
-  if (s.closing != 0) object["closing"] = s.closing;
-  if (s.moved != 0) object["moved"] = s.moved;
-  object["spread"] = s.spread;
-  return object;
+    rule.symbols.push_back(symbol);
+  return rule;
+}
+
+/// A sample, in the order in which asArray() and asPrinted() read it; `rule` and `setting` are their names.
+std::string sampleLine(const TimingSample& s, const std::string& rule, const std::string& setting) {
+  Json extents = Json::array();
+  for (const auto& [symbol, value] : s.shapes)
+    extents.push_back(value);
+  Json line = {rule, setting, extents, s.pattern, s.replacement, s.spread};
+  if (s.opening != 0 || s.closing != 0 || s.moved != 0) line.insert(line.end(), {s.opening, s.closing, s.moved});
+  return dumped(line);
 }
 
 /// A sample with nothing but a setting.
@@ -104,25 +112,26 @@ const T& named(const Json& key, const TimingNames::By<T>& names, const char* mis
   return known->second;
 }
 
-/// The setting that a sample names, or has itself, as an older pet wrote it.
+/// An object's setting, which it names or has itself, as an older pet wrote it.
 TimingSample settingFor(const Json& j, const TimingNames& names) {
   if (!j.contains(kSetting)) return readSetting(j);
   for (const auto& [key, value] : j.items()) {
     if (isOfSetting(key)) throw std::invalid_argument("it has a setting, and " + key + " besides");
   }
-  return named(j[kSetting], names.settings, "no line before it says what its setting is");
+  return named(j[kSetting], names.settings, kNoSetting);
 }
 
-/// The rule that a sample names, or has itself, as an older pet wrote it.
+/// The same of its rule.
 NamedRule ruleFor(const Json& j, const TimingNames& names) {
   const Json& rule = j.at("rule");
-  if (!j.contains("name")) return named(rule, names.rules, "no line before it says which rule it is of");
+  if (!j.contains("name")) return named(rule, names.rules, kNoRule);
   if (names.rules.contains(rule.get_ref<const std::string&>()))
     throw std::invalid_argument("a line before it names its rule, and it has a name besides");
-  return {rule, j["name"]};
+  return {rule, j["name"], {}};
 }
 
-TimingSample fromJson(const Json& j, const TimingNames& names) {
+/// A sample as an older pet wrote it.
+TimingSample fromObject(const Json& j, const TimingNames& names) {
   TimingSample s = settingFor(j, names);
   NamedRule rule = ruleFor(j, names);
   s.rule = std::move(rule.hash);
@@ -135,6 +144,34 @@ TimingSample fromJson(const Json& j, const TimingNames& names) {
   s.closing = j.value("closing", 0.0);
   s.moved = j.contains("moved") ? integer<int64_t>(j["moved"]) : 0;
   return s;
+}
+
+TimingSample fromArray(const Json& j, const TimingNames& names) {
+  constexpr size_t kWithoutLayouts = 6, kWithLayouts = 9;
+  if (j.size() != kWithoutLayouts && j.size() != kWithLayouts)
+    throw std::invalid_argument("a sample has 6 values, or 9 with those of layouts");
+  const NamedRule& rule = named(j[0], names.rules, kNoRule);
+  const Json& extents = j[2];
+  if (!extents.is_array() || extents.size() != rule.symbols.size())
+    throw std::invalid_argument("it has not one extent for each symbol of its rule");
+  TimingSample s = named(j[1], names.settings, kNoSetting);
+  s.rule = rule.hash;
+  s.name = rule.name;
+  for (size_t i = 0; i < extents.size(); ++i)
+    s.shapes[rule.symbols[i]] = integer<int64_t>(extents[i]);
+  s.pattern = j[3];
+  s.replacement = j[4];
+  s.spread = j[5];
+  if (j.size() == kWithLayouts) {
+    s.opening = j[6];
+    s.closing = j[7];
+    s.moved = integer<int64_t>(j[8]);
+  }
+  return s;
+}
+
+TimingSample fromJson(const Json& j, const TimingNames& names) {
+  return j.is_array() ? fromArray(j, names) : fromObject(j, names);
 }
 
 // --- Samples as print() writes them ---
@@ -163,24 +200,23 @@ bool takeNumber(std::string_view& line, T& value) {
   return error == std::errc();
 }
 
-/// The number behind such text, if the line goes on with it; it may be left out. False: it is none.
-template <class T>
-bool takeOptional(std::string_view& line, std::string_view text, T& value) {
-  return !skip(line, text) || takeNumber(line, value);
+/// [64,56], an extent for each symbol.
+bool takeExtents(std::string_view& line, const std::vector<std::string>& symbols, Bindings& shapes) {
+  if (!skip(line, "[")) return false;
+  for (const std::string& symbol : symbols) {
+    int64_t extent = 0;
+    if ((&symbol != &symbols.front() && !skip(line, ",")) || !takeNumber(line, extent)) return false;
+    shapes.emplace(symbol, extent);
+  }
+  return skip(line, "]");
 }
 
-/// {"C":64,"H":56}
-bool takeShapes(std::string_view& line, Bindings& shapes) {
-  if (!skip(line, "{")) return false;
-  if (skip(line, "}")) return true;
-  do {
-    if (!skip(line, "\"")) return false;
-    const std::string_view symbol = quoted(line);
-    int64_t value = 0;
-    if (symbol.empty() || !skip(line, ":") || !takeNumber(line, value) || !shapes.emplace(symbol, value).second)
-      return false;
-  } while (skip(line, ","));
-  return skip(line, "}");
+/// What stands behind the extents: seconds and spread, then perhaps what layouts take, and the end of the line.
+bool takeFigures(std::string_view& line, TimingSample& s) {
+  auto take = [&](auto& value) { return skip(line, ",") && takeNumber(line, value); };
+  if (!take(s.pattern) || !take(s.replacement) || !take(s.spread)) return false;
+  if (line == "]") return true;
+  return take(s.opening) && take(s.closing) && take(s.moved) && line == "]";
 }
 
 /// Such a line as a sample; nullopt: it has to be parsed.
@@ -191,11 +227,7 @@ std::optional<TimingSample> asPrinted(std::string_view line, const TimingNames& 
   s.rule = head.rule->hash;
   s.name = head.rule->name;
   line = head.rest;
-  const bool isRead = skip(line, R"(,"shapes":)") && takeShapes(line, s.shapes) && skip(line, R"(,"pattern":)") &&
-                      takeNumber(line, s.pattern) && skip(line, R"(,"replacement":)") &&
-                      takeNumber(line, s.replacement) && takeOptional(line, R"(,"opening":)", s.opening) &&
-                      takeOptional(line, R"(,"closing":)", s.closing) && takeOptional(line, R"(,"moved":)", s.moved) &&
-                      skip(line, R"(,"spread":)") && takeNumber(line, s.spread) && line == "}";
+  const bool isRead = skip(line, ",") && takeExtents(line, head.rule->symbols, s.shapes) && takeFigures(line, s);
   return isRead ? std::optional(std::move(s)) : std::nullopt;
 }
 
@@ -209,7 +241,7 @@ auto readLine(const std::string& file, int number, const Read& read) -> Expected
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& e) {
-    return fail(ErrorKind::kPack, e.what(), fmt::format("{}:{}", file, number), "expected one JSON object a line");
+    return fail(ErrorKind::kPack, e.what(), fmt::format("{}:{}", file, number), "expected JSON lines");
   }
 }
 
@@ -259,8 +291,10 @@ Expected<bool> addName(std::string_view line, const std::string& file, int numbe
   return readLine(file, number, [&] {
     const Json j = parseJson(line);
     if (itIsRule) {
-      NamedRule rule{j.at(kHash), j.at("name")};
+      NamedRule rule{j.at(kHash), j.at("name"), j.value("symbols", std::vector<std::string>())};
       if (const char* why = nonsenseOfRule(rule)) throw std::invalid_argument(why);
+      if (std::set<std::string>(rule.symbols.begin(), rule.symbols.end()).size() < rule.symbols.size())
+        throw std::invalid_argument("a symbol of it comes twice");
       enter(j.at("rule"), std::move(rule), names.rules);
       return true;
     }
@@ -287,9 +321,9 @@ Expected<void> forEachLine(std::string_view text, const Enter& enter) {
 }  // namespace
 
 PrintedHead::PrintedHead(std::string_view line, const TimingNames& names) {
-  if (!skip(line, R"({"rule":")")) return;
+  if (!skip(line, R"([")")) return;
   const auto itsRule = names.rules.find(quoted(line));
-  if (itsRule == names.rules.end() || !skip(line, R"(,"setting":")")) return;
+  if (itsRule == names.rules.end() || !skip(line, R"(,")")) return;
   const auto itsSetting = names.settings.find(quoted(line));
   if (itsSetting == names.settings.end()) return;
   rule = &itsRule->second;
@@ -298,15 +332,10 @@ PrintedHead::PrintedHead(std::string_view line, const TimingNames& names) {
 }
 
 std::optional<LayoutSample> layoutOf(std::string_view line, const TimingSample& setting) {
-  double opening = 0, closing = 0;
-  int64_t moved = 0;
-  auto find = [&](std::string_view key, auto& value) {
-    std::string_view rest = line.substr(std::min(line.find(key), line.size()));
-    return takeOptional(rest, key, value);
-  };
-  if (!find(R"(,"opening":)", opening) || !find(R"(,"closing":)", closing) || !find(R"(,"moved":)", moved))
-    return std::nullopt;
-  return LayoutSample{opening + closing, moved, setting.threads, setting.weights, setting.isa, setting.machine};
+  TimingSample s = setting;
+  line.remove_prefix(std::min(line.find("],"), line.size()));
+  if (!skip(line, "]") || !takeFigures(line, s)) return std::nullopt;
+  return layoutOf(s);
 }
 
 Expected<TimingSample> parseSample(std::string_view line,
@@ -339,17 +368,15 @@ Expected<void> readLines(std::string_view text,
 
 std::string print(const Timings& timings) {
   std::string text, rules, samples;
-  std::set<std::string> settings;
-  NamedRule last;
+  std::set<std::string> rulesSaid, settings;
   for (const auto& [name, machine] : timings.machines())
     text += print(machine) + "\n";
   for (const TimingSample& s : timings.all()) {  // sorted by rule
-    if (NamedRule rule{s.rule, s.name}; rule != last) {
-      rules += ruleLine(rule) + "\n";
-      last = std::move(rule);
-    }
-    settings.insert(dumped(settingToJson(s)));
-    samples += dumped(toJson(s)) + "\n";
+    const NamedRule rule = ruleOf(s);
+    const std::string name = nameOf(rule), setting = dumped(settingToJson(s));
+    if (rulesSaid.insert(name).second) rules += ruleLine(rule) + "\n";
+    settings.insert(setting);
+    samples += sampleLine(s, name, nameOfSetting(setting)) + "\n";
   }
   for (const std::string& setting : settings)
     text += settingLine(setting) + "\n";

@@ -75,14 +75,18 @@ const std::string kWholeSample =
     R"("engine":"onnxruntime","version":"1.30.0","isa":"avx512","machine":"","threads":1,"date":"2026-11-21"})"
     "\n";
 
-/// The same line of a text of 2026: it has a setting, and says its rule itself.
-const std::string kNamedSample =
+/// The same line of later texts: it names a setting, and its rule as well.
+const std::string kSetting =
     R"({"setting":"s","device":"ort-cpu","engine":"onnxruntime","version":"1.30.0","isa":"avx512","machine":"",)"
     R"("threads":1,"weights":"warm","date":"2026-11-21"})"
-    "\n"
-    R"({"name":"a","rule":"a-hash","setting":"s","shapes":{"C":8,"N":1},"pattern":0.0015,"replacement":0.001,)"
-    R"("opening":0.0001,"moved":4096,"spread":0.02})"
     "\n";
+const std::string kFigures =
+    R"("setting":"s","shapes":{"C":8,"N":1},"pattern":0.0015,"replacement":0.001,"opening":0.0001,"moved":4096,)"
+    R"("spread":0.02})"
+    "\n";
+const std::string kNamedSample = kSetting + R"({"name":"a","rule":"a-hash",)" + kFigures;
+const std::string kTwiceNamedSample =
+    kSetting + R"({"hash":"a-hash","name":"a","rule":"r"})" + "\n" + R"({"rule":"r",)" + kFigures;
 
 /// The name that a setting has in its line.
 std::string nameIn(const std::string& line) {
@@ -105,15 +109,12 @@ TEST(Timings, TextSaysEachSettingAndRuleOnceThenOneSortedSampleALine) {
                               R"(","device":"ort-cpu","engine":"onnxruntime","version":"1.30.0","isa":"avx512",)"
                               R"("machine":"","threads":1,"weights":"warm","date":"2026-11-21"})";
   EXPECT_EQ(lines[1], setting);
-  EXPECT_EQ(lines[2], R"({"hash":"a-hash","name":"a","rule":")" + a + R"("})");
-  EXPECT_EQ(lines[3], R"({"hash":"b-hash","name":"b","rule":")" + b + R"("})");
+  EXPECT_EQ(lines[2], R"({"hash":"a-hash","name":"a","symbols":["C","N"],"rule":")" + a + R"("})");
+  EXPECT_EQ(lines[3], R"({"hash":"b-hash","name":"b","symbols":["C","N"],"rule":")" + b + R"("})");
   EXPECT_NE(a, b);
-  EXPECT_EQ(lines[4], R"({"rule":")" + a + R"(","setting":")" + warm +
-                          R"(","shapes":{"C":8,"N":1},"pattern":0.0015,"replacement":0.001,"opening":0.0001,)"
-                          R"("moved":4096,"spread":0.02})");
-  EXPECT_EQ(lines[5], R"({"rule":")" + a + R"(","setting":")" + cold +
-                          R"(","shapes":{"C":64,"N":1},"pattern":0.002,"replacement":0.001,"spread":0.02})");
-  EXPECT_THAT(lines[6], HasSubstr(R"({"rule":")" + b + R"(",)"));
+  EXPECT_EQ(lines[4], R"([")" + a + R"(",")" + warm + R"(",[8,1],0.0015,0.001,0.02,0.0001,0.0,4096])");
+  EXPECT_EQ(lines[5], R"([")" + a + R"(",")" + cold + R"(",[64,1],0.002,0.001,0.02])");
+  EXPECT_THAT(lines[6], HasSubstr(R"([")" + b + R"(",)"));
   auto read = parseTimings(text, "t.jsonl");
   ASSERT_TRUE(read.has_value()) << read.error().message();
   EXPECT_EQ(*read, someTimings());
@@ -151,9 +152,15 @@ TEST(Timings, WhatANameStandsForIsSaidBeforeItsSamplesAndOnce) {
         std::tuple(with(setting, "cold", "hot"), "t:1", "weights must be cold or warm"),
         std::tuple(with(rule, "a-hash", ""), "t:1", "rule must be given"),
         std::tuple(with(rule, R"("name":"a")", R"("name":"a\u001b[2J")"), "t:1", "plain text"),
-        std::tuple(setting + rule + with(line, R"("shapes")", R"("threads":1,"shapes")"), "t:3",
+        std::tuple(with(rule, R"(["C","N"])", R"(["C","C"])"), "t:1", "a symbol of it comes twice"),
+        std::tuple(setting + rule + with(line, "[64,1]", "[64]"), "t:3", "not one extent for each symbol"),
+        std::tuple(setting + rule + with(line, "[64,1]", "[64,1,1]"), "t:3", "not one extent for each symbol"),
+        std::tuple(setting + rule + with(line, "[64,1]", "64"), "t:3", "not one extent for each symbol"),
+        std::tuple(setting + rule + with(line, "[64,1]", "[64,1.5]"), "t:3", ""),
+        std::tuple(setting + rule + with(line, "]\n", ",0.1]\n"), "t:3", "a sample has 6 values, or 9"),
+        std::tuple(with(kNamedSample, R"("shapes")", R"("threads":1,"shapes")"), "t:2",
                    "it has a setting, and threads besides"),
-        std::tuple(setting + rule + with(line, R"("shapes")", R"("name":"a","shapes")"), "t:3",
+        std::tuple(with(kTwiceNamedSample, R"("shapes")", R"("name":"a","shapes")"), "t:3",
                    "and it has a name besides"),
         std::tuple(std::string(R"({"setting":"a"})"), "t:1", "device"),
         std::tuple(std::string(R"({"hash":"a","name":"a"})"), "t:1", "rule"),
@@ -183,11 +190,11 @@ TEST(Timings, ARuleOfAnotherNameIsNamedAnew) {
 TEST(Timings, TextOfAnOlderPetHasNoLayoutsColdWeightsAndNoMachine) {
   std::string line = kWholeSample;
   const TimingSample same = someTimings().all().at(0);
-  for (const std::string& text : {kWholeSample, kNamedSample}) {
+  for (const std::string& text : {kWholeSample, kNamedSample, kTwiceNamedSample}) {
     EXPECT_EQ(parseTimings(text, "t.jsonl").value().all().at(0), same);
     EXPECT_EQ(OpenTimings::openBytes(text, "t.jsonl")->samples("a-hash", "ort-cpu").value().at(0), same);
   }
-  const std::string both = print(someTimings()) + kNamedSample;
+  const std::string both = print(someTimings()) + kNamedSample + kTwiceNamedSample;
   EXPECT_EQ(parseTimings(both, "t.jsonl").value(), someTimings());
   for (const char* field :
        {R"("opening":0.0001,)", R"("closing":0.0,)", R"("moved":4096,)", R"("weights":"warm",)", R"("machine":"",)"})
@@ -284,7 +291,7 @@ TEST(Timings, BadTextPointsAtItsLine) {
 
 TEST(Timings, BadTextIsRefusedWhereItIsOtherwiseAsItIsWritten) {
   const std::string text = print(someTimings());
-  ASSERT_THAT(text, HasSubstr(R"("opening":0.0001,"moved":4096,)"));
+  ASSERT_THAT(text, HasSubstr(R"(,[8,1],0.0015,0.001,0.02,0.0001,0.0,4096])"));
   for (const auto& [from, to] : {std::pair("0.0015", "-1"),
                                  {"0.0015", "nan"},
                                  {"0.0015", ""},
@@ -292,14 +299,15 @@ TEST(Timings, BadTextIsRefusedWhereItIsOtherwiseAsItIsWritten) {
                                  {"0.0001", "-0.0001"},
                                  {"4096", "0.5"},
                                  {"4096", "-1"},
-                                 {"\"C\":8,", "\"C\":8.5,"},
-                                 {"\"C\":8,", "\"C\":8,\"C\":16,"},
-                                 {"\"C\":8,", "\"C\":18446744073709551615,"},
-                                 {"\"C\":8,", "\"C\":8,,"},
-                                 {"{\"C\":8,\"N\":1}", "[1]"},
-                                 {"0.02}", "0.02"},
-                                 {"0.02}", "0.02}}"},
-                                 {",\"spread\":0.02", ""}}) {
+                                 {"[8,", "[8.5,"},
+                                 {"[8,", "[8,16,"},
+                                 {"[8,", "["},
+                                 {"[8,", "[18446744073709551615,"},
+                                 {"[8,", "[8,,"},
+                                 {"[8,1]", "{\"C\":8,\"N\":1}"},
+                                 {"4096]", "4096"},
+                                 {"4096]", "4096]]"},
+                                 {",4096", ""}}) {
     std::string bad = text;
     bad.replace(bad.find(from), std::strlen(from), to);
     auto read = parseTimings(bad, "t");
@@ -346,7 +354,7 @@ TEST(OpenTimings, AnswerAsTimingsDo) {
   const Timings whole = hashedTimings();
   const std::string text = print(whole);
   std::string spaced = text;  // not as print() writes it
-  for (size_t at = spaced.find(":"); at != std::string::npos; at = spaced.find(":", at + 2))
+  for (size_t at = spaced.find(","); at != std::string::npos; at = spaced.find(",", at + 2))
     spaced.insert(at + 1, " ");
   for (const std::string& form : {text, spaced, text + spaced}) {
     auto open = OpenTimings::openBytes(form, "t.jsonl");
@@ -397,7 +405,7 @@ TEST(OpenTimings, OfTwoFilesTheSecondCountsWhereBothHaveASample) {
 
 TEST(OpenTimings, ABadLineIsRefusedWhenItsRuleIsAskedFor) {
   std::string text = print(hashedTimings());
-  text.replace(text.rfind("\"pattern\":0.002"), 15, "\"pattern\":-1.00");
+  text.replace(text.rfind("0.002"), 5, "-1.00");
   auto open = OpenTimings::openBytes(text, "t.jsonl");
   ASSERT_TRUE(open.has_value());
   EXPECT_TRUE(open->samples(hashed('a'), "ort-cpu").has_value());
