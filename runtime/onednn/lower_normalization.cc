@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "runtime/onednn/batch_norm.h"
 #include "runtime/onednn/instance_norm.h"
 #include "runtime/onednn/lowerings.h"
 #include "runtime/plan/loops.h"
@@ -145,105 +146,7 @@ std::pair<Place, Form> normalised(Planner& p, Value x) {
   return {p.as(x, last.access), last};
 }
 
-/// y[i] = (x[i] - mean) · scale + shift, for one channel or for neighbouring ones: channels are `step` apart.
-void normalizeRow(
-    const float* x, float* y, int64_t count, const float* channel, int64_t channels, int64_t step, bool rectify) {
-  const float *mean = channel, *scale = channel + channels, *shift = scale + channels;
-  if (step == 0) {
-    const float m = *mean, s = *scale, b = *shift;
-    for (int64_t i = 0; i < count; ++i)
-      y[i] = (x[i] - m) * s + b;
-  } else {
-    for (int64_t i = 0; i < count; ++i)
-      y[i] = (x[i] - mean[i * step]) * scale[i * step] + shift[i * step];
-  }
-  for (int64_t i = 0; rectify && i < count; ++i)
-    y[i] = std::max(y[i], 0.0F);
-}
-
-/// Of each channel: mean, what the difference is multiplied by, and what is added then; these one after the other.
-/// `both`: scales, then shifts.
-std::vector<float> channelNumbers(const Tensor<float>& both,
-                                  const Tensor<float>& mean,
-                                  const Tensor<float>& variance,
-                                  double epsilon) {
-  const size_t channels = mean.data.size();
-  std::vector<float> numbers(mean.data);
-  for (size_t c = 0; c < channels; ++c)
-    numbers.push_back(static_cast<float>(both.data[c] / std::sqrt(static_cast<double>(variance.data[c]) + epsilon)));
-  numbers.insert(numbers.end(), both.data.begin() + static_cast<std::ptrdiff_t>(channels), both.data.end());
-  return numbers;
-}
-
-/// Where the innermost elements lie side by side.
-bool emitNormalization(Planner& p, std::vector<float> numbers, const Place& from, const Place& to, bool rectify) {
-  const Extents& extents = to.access.extents();
-  Extents vector(extents.size() - 1, 1);
-  vector[0] = extents[1];
-  Loops loops({to.access, from.access, broadcast(rowMajor(vector), extents)});
-  if (loops.steps()[0] != 1 || loops.steps()[1] != 1) return false;
-  p.emit(std::make_unique<KernelStep>(
-      std::vector<int>{to.buffer, from.buffer}, [loops, rectify, numbers = std::move(numbers), channels = extents[1],
-                                                 threads = p.options().threads](float* const* q) {
-#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
-        for (int t = 0; t < threads; ++t) {
-          loops.run(loops.rows() * t / threads, loops.rows() * (t + 1) / threads, [&](const int64_t* at) {
-            normalizeRow(q[1] + at[1], q[0] + at[0], loops.count(), numbers.data() + at[2], channels, loops.steps()[2],
-                         rectify);
-          });
-        }
-      }));
-  return true;
-}
-
-/// With the epilogue's scale and shift after the normalisation's own, and a Relu. oneDNN's generic implementations, for
-/// channels that neither lie innermost nor in blocks, take ten times as long as a pass over memory.
-bool lowerBatchNormalization(Planner& p, int n, const Epilogue& e) {
-  const Node& node = p.node(n);
-  const bool rectify = e.post.size() == 1 && isRelu(e, 0);
-  if (!e.post.empty() && !rectify) return false;
-  const Tensor<float>* numbers[4];
-  for (size_t i = 0; i < 4; ++i) {
-    numbers[i] = p.constant(node.operands[i + 1]);
-    if (!numbers[i]) throw NotLowered{"statistics that are not constant"};
-  }
-  int64_t channels = numbers[0]->size();
-  Epilogue all = e;
-  all.complete(channels);
-  Tensor<float> both({2, channels});
-  for (size_t c = 0; c < static_cast<size_t>(channels); ++c) {
-    both.data[c] = numbers[0]->data[c] * all.scale[c];
-    both.data[static_cast<size_t>(channels) + c] = numbers[1]->data[c] * all.scale[c] + all.shift[c];
-  }
-  auto [from, form] = normalised(p, node.operands[0]);
-  using Flags = dnnl::normalization_flags;
-  auto flags = Flags::use_global_stats | Flags::use_scale_shift;
-  if (rectify) flags = flags | Flags::fuse_norm_relu;
-  dnnl::batch_normalization_forward::desc desc(kInference, form.desc, static_cast<float>(node.number("epsilon")),
-                                               flags);
-  dnnl::batch_normalization_forward::primitive_desc how(desc, userScratchpad(), p.engine());
-  if (!isOptimised(how.impl_info_str()) && !e.isEmpty()) return false;
-  Place to = p.overOrLike(from);
-  if (!std::strstr(how.impl_info_str(), "jit") &&
-      emitNormalization(p, channelNumbers(both, *numbers[2], *numbers[3], node.number("epsilon")), from, to, rectify)) {
-    p.define(e.result, std::move(to));
-    p.note(n, "a kernel of our own");
-    return true;
-  }
-  auto step = p.primitive(dnnl::batch_normalization_forward(how), how.scratchpad_desc());
-  memory::desc vector({channels}, kF32, memory::format_tag::x), pair({2, channels}, kF32, memory::format_tag::nc);
-  step->add(DNNL_ARG_SRC, form.desc, p.engine(), from.buffer, from.access.offset);
-  step->add(DNNL_ARG_MEAN, p.prepared(*numbers[2], vector, vector));
-  step->add(DNNL_ARG_VARIANCE, p.prepared(*numbers[3], vector, vector));
-  step->add(DNNL_ARG_SCALE_SHIFT, p.prepared(both, pair, pair));
-  step->add(DNNL_ARG_DST, form.desc, p.engine(), to.buffer, to.access.offset);
-  p.emit(std::move(step));
-  p.define(e.result, std::move(to));
-  p.note(n, how.impl_info_str());
-  return true;
-}
-
-/// The layout of a dense form as InstanceNorm says it: groups and width.
+/// The layout of a dense form as kernels of ours say it: groups and width.
 std::optional<std::pair<int64_t, int64_t>> blocksOf(const Access& access) {
   Extents extents = access.extents();
   if (sameForm(access, rowMajor(extents))) return std::pair{extents[1], int64_t{1}};
@@ -253,6 +156,58 @@ std::optional<std::pair<int64_t, int64_t>> blocksOf(const Access& access) {
   return std::nullopt;
 }
 
+/// Of the value as it lies, or with channels last.
+std::pair<Place, std::pair<int64_t, int64_t>> inBlocks(Planner& p, Value x) {
+  Place there = p.place(x);
+  if (!blocksOf(there.access)) there = p.as(x, channelsLast(p.extents(x)));
+  return {there, *blocksOf(there.access)};
+}
+
+/// A kernel that adds the epilogue's sum as it writes the result, which lies as its operand does.
+template <class Kernel>
+void emitWithSum(Planner& p, int n, const Epilogue& e, Kernel kernel, const Place& from) {
+  std::optional<Place> added;
+  if (e.sum()) added = p.as(*e.sum(), from.access);
+  Place to = p.overOrLike(from);
+  const bool apart = !added || p.root(added->buffer) != p.root(to.buffer) || added->access.offset == to.access.offset;
+  if (!apart) to = p.create(from.access);
+  std::vector<int> buffers{from.buffer, to.buffer};
+  if (added) buffers.push_back(added->buffer);
+  p.emit(std::make_unique<KernelStep>(
+      buffers, [kernel = std::move(kernel), x0 = from.access.offset, y0 = to.access.offset, sums = added.has_value(),
+                z0 = added ? added->access.offset : 0, threads = p.options().threads](float* const* q) {
+        kernel.run(q[0] + x0, sums ? q[2] + z0 : nullptr, q[1] + y0, threads);
+      }));
+  p.define(e.result, std::move(to));
+  p.note(n, "a kernel of our own");
+}
+
+/// With the epilogue's scale and shift after the normalisation's own, then a sum, then bounds.
+bool lowerBatchNormalization(Planner& p, int n, const Epilogue& e) {
+  const Node& node = p.node(n);
+  const auto behind = behindOf(e);
+  if (!behind || !behind->functions.empty()) return false;
+  const Tensor<float>* numbers[4];
+  for (size_t i = 0; i < 4; ++i) {
+    numbers[i] = p.constant(node.operands[i + 1]);
+    if (!numbers[i]) throw NotLowered{"statistics that are not constant"};
+  }
+  const Extents extents = p.extents({n, 0});
+  auto [from, blocks] = inBlocks(p, node.operands[0]);
+  Epilogue all = e;
+  all.complete(extents[1]);
+  BatchNorm kernel{extents[0],    blocks.first,     elementCount(extents) / extents[0] / extents[1],
+                   blocks.second, numbers[2]->data, all.scale,
+                   all.shift,     behind->bounds};
+  for (size_t c = 0; c < all.scale.size(); ++c) {
+    const double deviation = std::sqrt(double{numbers[3]->data[c]} + node.number("epsilon"));
+    kernel.shift[c] += all.scale[c] * numbers[1]->data[c];
+    kernel.scale[c] = static_cast<float>(double{all.scale[c]} * numbers[0]->data[c] / deviation);
+  }
+  emitWithSum(p, n, e, std::move(kernel), from);
+  return true;
+}
+
 /// With scale and shift after its own, then a sum, then bounds.
 bool lowerInstanceNormalization(Planner& p, int n, const Epilogue& e) {
   const Node& node = p.node(n);
@@ -260,33 +215,18 @@ bool lowerInstanceNormalization(Planner& p, int n, const Epilogue& e) {
   if (!scale || !shift) throw NotLowered{"a scale that is not constant"};
   const auto behind = behindOf(e);
   if (!behind || !behind->functions.empty()) return false;
-  Value x = node.operands[0];
-  Extents extents = p.extents(x);
-  Place from = p.place(x);
-  if (!blocksOf(from.access)) from = p.as(x, channelsLast(extents));
-  auto [groups, width] = *blocksOf(from.access);
+  const Extents extents = p.extents({n, 0});
+  auto [from, blocks] = inBlocks(p, node.operands[0]);
   Epilogue all = e;
   all.complete(extents[1]);
   for (size_t c = 0; c < all.scale.size(); ++c) {
     all.shift[c] += all.scale[c] * shift->data[c];
     all.scale[c] *= scale->data[c];
   }
-  InstanceNorm kernel{extents[0], groups,    elementCount(extents) / extents[0] / extents[1], width,
-                      all.scale,  all.shift, static_cast<float>(node.number("epsilon")),      behind->bounds};
-  std::optional<Place> added;
-  if (e.sum()) added = p.as(*e.sum(), from.access);
-  Place to = p.overOrLike(from);
-  bool apart = !added || p.root(added->buffer) != p.root(to.buffer) || added->access.offset == to.access.offset;
-  if (!apart) to = p.create(from.access);
-  std::vector<int> buffers{from.buffer, to.buffer};
-  if (added) buffers.push_back(added->buffer);
-  p.emit(std::make_unique<KernelStep>(
-      buffers, [kernel, x0 = from.access.offset, y0 = to.access.offset, sums = added.has_value(),
-                z0 = added ? added->access.offset : 0, threads = p.options().threads](float* const* q) {
-        kernel.run(q[0] + x0, sums ? q[2] + z0 : nullptr, q[1] + y0, threads);
-      }));
-  p.define(e.result, std::move(to));
-  p.note(n, "a kernel of our own");
+  emitWithSum(p, n, e,
+              InstanceNorm{extents[0], blocks.first, elementCount(extents) / extents[0] / extents[1], blocks.second,
+                           all.scale, all.shift, static_cast<float>(node.number("epsilon")), behind->bounds},
+              from);
   return true;
 }
 

@@ -529,6 +529,20 @@ inline const EngineCase kEngineCases[] = {
      "x: [2, 3, 9, 5]\n s: const [3]\n b: const [3]\n m: const [3]\n v: const [3]\n"
      "z = Square(v)\n t = BatchNormalization(x, s, b, m, z)\n y = Relu(t)",
      1e-5},
+    {"batch normalisation and its operand, between bounds",
+     "x: [2, 3, 9, 5]\n s: const [3]\n b: const [3]\n m: const [3]\n v: const [3]\n z = Square(v)\n"
+     "t = BatchNormalization(x, s, b, m, z)\n a = Add(x, t)\n y = Clip(a) min=-0.5 max=1",
+     1e-5},
+    {"batch normalisation beside convs of blocks of channels",
+     "x: [2, 4, 9, 8]\n w: const [32, 4, 3, 3]\n k: const [32, 32, 1, 1]\n s: const [32]\n b: const [32]\n"
+     "m: const [32]\n v: const [32]\n z = Square(v)\n r = Conv(x, w)\n t = Conv(r, k)\n"
+     "u = BatchNormalization(r, s, b, m, z)\n a = Add(t, u)\n y = Relu(a)",
+     1e-4},
+    {"batch normalisation with channels last",
+     "x: [2, 9, 5, 20]\n r: [2, 9, 5, 20]\n s: const [20]\n b: const [20]\n m: const [20]\n v: const [20]\n"
+     "z = Square(v)\n p = Transpose(x) perm=[0, 3, 1, 2]\n q = Transpose(r) perm=[0, 3, 1, 2]\n"
+     "u = BatchNormalization(p, s, b, m, z)\n c = Add(u, q)\n a = Relu(c)\n y = Transpose(a) perm=[0, 2, 3, 1]",
+     1e-5},
     {"instance normalisation",
      "x: [2, 5, 9, 7]\n s: const [5]\n b: const [5]\n t = InstanceNormalization(x, s, b)\n"
      "y = Relu(t)",
