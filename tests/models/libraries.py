@@ -10,13 +10,12 @@ since 2026-11-29 of those over volumes, of those of sound and text with one-dime
 exporter takes a model.
 """
 
-import argparse
 import importlib
-import pathlib
 import sys
-import warnings
 
 import torch
+
+import exporting
 
 
 class Call(torch.nn.Module):
@@ -183,40 +182,19 @@ EXPORTERS = [{"dynamo": True, "external_data": False, "verbose": False}, {"dynam
 
 
 def export(name, path):
-    """None, or why the first exporter does not take it, where the second does not either. What is interrupted leaves no `path`."""
-    part, reasons = path.with_suffix(".part"), []
+    """By the second exporter where the first does not take it; raises what that said where neither does."""
+    errors = []
     for options in EXPORTERS:
         torch.manual_seed(0)
         try:
             module, inputs = MODELS[name]()
             with torch.no_grad():
-                torch.onnx.export(module.eval(), tuple(make() for make in inputs), str(part), **options)
-            part.rename(path)
-            return None
+                torch.onnx.export(module.eval(), tuple(make() for make in inputs), str(path), **options)
+            return
         except Exception as error:  # of a library or an exporter, which have no base of their own
-            reasons.append(str(error).strip().split("\n")[-1])
-    part.unlink(missing_ok=True)
-    return reasons[0]
-
-
-def main():
-    arguments = argparse.ArgumentParser(description="Exports models of public libraries.")
-    arguments.add_argument("folder", type=pathlib.Path)
-    arguments.add_argument("names", nargs="*", metavar="NAME", help="by default all")
-    options = arguments.parse_args()
-    unknown = [name for name in options.names if name not in MODELS]
-    if unknown:
-        arguments.error(f"no model named {', '.join(unknown)}; there are {', '.join(MODELS)}")
-    warnings.filterwarnings("ignore")
-    options.folder.mkdir(parents=True, exist_ok=True)
-    failed = False
-    for name in options.names or MODELS:
-        path = options.folder / f"{name}.onnx"
-        why = None if path.is_file() else export(name, path)
-        print(f"{name}: {why or f'{path.stat().st_size / 1e6:.1f} MB'}", flush=True)
-        failed |= why is not None
-    return failed
+            errors.append(error)
+    raise errors[0]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(exporting.main("Exports models of public libraries.", MODELS, export))
