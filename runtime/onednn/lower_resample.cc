@@ -25,6 +25,20 @@ bool isOneDnns(const Planner& p, int n) {
   return true;
 }
 
+/// From one place to another, whose dimensions lie in this order.
+std::unique_ptr<KernelStep> interpolationStep(
+    Planner& p, int n, const std::vector<size_t>& order, const Place& from, const Place& to) {
+  std::vector<Interpolation::Axis> axes;
+  for (const size_t d : order)
+    axes.push_back({from.access.extents()[d], to.access.extents()[d], interpolationTaps(p, n, d)});
+  const Interpolation interpolation(axes);
+  const int threads = p.options().threads, scratch = p.createBuffer(threads * interpolation.scratch());
+  return std::make_unique<KernelStep>(std::vector<int>{from.buffer, to.buffer, scratch},
+                                      [interpolation, at = from.access.offset, threads](float* const* q) {
+                                        interpolation.run(q[0] + at, q[1], q[2], threads);
+                                      });
+}
+
 bool lowerByOneDnn(Planner& p, int n) {
   const Value operand = p.node(n).operands[0];
   Form from = channelsLastForm(p.extents(operand)), to = channelsLastForm(p.extents({n, 0}));
@@ -37,7 +51,8 @@ bool lowerByOneDnn(Planner& p, int n) {
   auto step = p.primitive(dnnl::resampling_forward(how), how.scratchpad_desc());
   step->add(DNNL_ARG_SRC, from.desc, p.engine(), source.buffer, source.access.offset);
   step->add(DNNL_ARG_DST, to.desc, p.engine(), result.buffer, 0);
-  p.emit(std::move(step));
+  p.emit(std::make_unique<AlignedStep>(std::move(step), interpolationStep(p, n, *orderOf(from.access), source, result),
+                                       result.buffer));
   p.define({n, 0}, std::move(result));
   p.note(n, how.impl_info_str());
   return true;
@@ -58,19 +73,9 @@ bool lowerInterpolation(Planner& p, int n, const Epilogue&) {
   const Value operand = p.node(n).operands[0];
   const Access form = formFor(p, operand);
   const std::vector<size_t> order = *orderOf(form);
-  const Extents x = p.extents(operand), y = p.extents({n, 0});
-  std::vector<Interpolation::Axis> axes;
-  for (const size_t d : order)
-    axes.push_back({x[d], y[d], interpolationTaps(p, n, d)});
-  const Interpolation interpolation(axes);
-  const int threads = p.options().threads;
   const Place source = p.as(operand, form);
-  Place result = p.create(inOrder(y, order));
-  const int scratch = p.createBuffer(threads * interpolation.scratch());
-  p.emit(std::make_unique<KernelStep>(std::vector<int>{source.buffer, result.buffer, scratch},
-                                      [interpolation, from = source.access.offset, threads](float* const* q) {
-                                        interpolation.run(q[0] + from, q[1], q[2], threads);
-                                      }));
+  Place result = p.create(inOrder(p.extents({n, 0}), order));
+  p.emit(interpolationStep(p, n, order, source, result));
   p.define({n, 0}, std::move(result));
   p.note(n, "a kernel of our own: row by row");
   return true;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -95,6 +96,31 @@ class KernelStep : public plan::Step {
  private:
   Kernel kernel_;
   std::vector<float*> bound_;
+};
+
+/// A primitive that may store past the caches, which needs a result at an aligned address: a caller's memory may not
+/// be. Then a kernel does the same.
+class AlignedStep : public plan::Step {
+ public:
+  /// `result`: the buffer, from whose beginning on the primitive writes.
+  AlignedStep(std::unique_ptr<PrimitiveStep> primitive, std::unique_ptr<KernelStep> kernel, int result)
+      : primitive_(std::move(primitive)), kernel_(std::move(kernel)), result_(result) {
+    buffers = primitive_->buffers;
+    buffers.insert(buffers.end(), kernel_->buffers.begin(), kernel_->buffers.end());
+  }
+
+  void bind(const Pointers& pointers) override {
+    isAligned_ = reinterpret_cast<uintptr_t>(floatsAt(pointers, result_)) % kAlignment == 0;
+    isAligned_ ? primitive_->bind(pointers) : kernel_->bind(pointers);
+  }
+  void run() override { isAligned_ ? primitive_->run() : kernel_->run(); }
+
+ private:
+  static constexpr uintptr_t kAlignment = 64;
+  std::unique_ptr<PrimitiveStep> primitive_;
+  std::unique_ptr<KernelStep> kernel_;
+  int result_;
+  bool isAligned_ = false;
 };
 
 }  // namespace pet::onednn

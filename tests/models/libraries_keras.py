@@ -200,7 +200,7 @@ def mirnet_block(x):
         return layers.multiply([x, layers.Conv2D(1, 5, padding="same", activation="sigmoid")(both)])
     x = layers.Conv2D(64, 3, padding="same")(x)
     for _ in range(2):
-        small = layers.AveragePooling2D()(x)
+        small = layers.AveragePooling2D(2)(x)
         parts = []
         for part in [x, small]:
             y = layers.Conv2D(64, 3, padding="same")(layers.Conv2D(64, 3, padding="same", activation="relu")(part))
@@ -308,7 +308,7 @@ def ddim_unet(noisy, variance):
         for _ in range(2):
             x = block(x, width)
             skips.append(x)
-        x = layers.AveragePooling2D()(x)
+        x = layers.AveragePooling2D(2)(x)
     x = block(block(x, 128), 128)
     for width in [96, 64, 32]:
         x = layers.UpSampling2D(interpolation="bilinear")(x)
@@ -431,9 +431,9 @@ MODELS = {
     "deeplabv3": hub("DeepLabV3Backbone", {"image": image(256)}, image_encoder=resnet_18, spatial_pyramid_pooling_key="P4", upsampling_size=4,
                      dilation_rates=[6, 12, 18], low_level_feature_key="P2", image_shape=(256, 256, 3)),
     "retinanet": hub("RetinaNetBackbone", {"image": image(256)}, image_encoder=resnet_18, min_level=3, max_level=7, use_p5=False, image_shape=(256, 256, 3)),
-    "basnet": hub("BASNetBackbone", {"image": image(128)}, image_encoder=resnet_18, num_classes=1, image_shape=(128, 128, 3)),
-    "cspdarknet": hub("CSPNetBackbone", {"image": image(256)}, stem_filters=32, stem_kernel_size=3, stem_strides=1, stackwise_depth=[1, 2, 4, 4],
-                      stackwise_strides=[2, 2, 2, 2], stackwise_num_filters=[64, 128, 256, 512], block_type="dark_block", stage_type="csp",
+    "cspdarknet": hub("CSPNetBackbone", {"image": image(256)}, stem_filters=32, stem_kernel_size=3, stem_strides=1, stackwise_depth=[1, 2, 2, 2, 2],
+                      stackwise_strides=[2] * 5, stackwise_num_filters=[64, 128, 256, 512, 1024], block_type="dark_block", stage_type="csp",
+                      bottle_ratio=[0.5, 1, 1, 1, 1], block_ratio=[1, 0.5, 0.5, 0.5, 0.5], expand_ratio=[2, 1, 1, 1, 1], down_growth=True,
                       stem_padding="same", image_shape=(256, 256, 3)),
     "guide_unet": unet, "guide_unet_xception": unet_xception, "guide_deeplab": deeplab, "guide_pix2pix": pix2pix, "guide_cyclegan": cyclegan,
     "guide_dcgan": dcgan, "guide_espcn": espcn, "guide_edsr": edsr, "guide_mirnet": mirnet_block, "guide_ct_scan": ct_scan,

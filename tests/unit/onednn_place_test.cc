@@ -377,6 +377,27 @@ TEST(OneDnnPlaces, PartsOfSharedMemoryAreZeroAlignedAndApart) {
     EXPECT_EQ(std::count(part.get(), part.get() + count, static_cast<float>(count)), count);
 }
 
+/// oneDNN stores results past the caches that the third level does not hold, to aligned addresses only.
+TEST(OneDnnPlaces, ACallersMemoryMayLieAnywhere) {
+  auto program = parseProgram(
+      "x: [1, 32, 480, 480]\n y = Resize(x) mode=linear sizes=[1, 32, 960, 960]\n z = Transpose(y) perm=[0, 2, 3, 1]",
+      "test");
+  ASSERT_TRUE(program);
+  auto model = OneDnnModel::prepare(*program, TensorMap(), {});
+  ASSERT_TRUE(model) << model.error().message();
+  const size_t count = size_t{960} * 960 * 32, in = size_t{480} * 480 * 32;
+  std::vector<float> x(in), first(count + 32), second(count + 32);
+  for (size_t i = 0; i < in; ++i)
+    x[i] = static_cast<float>(i % 61);
+  auto aligned = [](float* from) { return from + (64 - reinterpret_cast<uintptr_t>(from) % 64) % 64 / sizeof(float); };
+  const float* inputs[] = {x.data()};
+  float *there[] = {aligned(first.data())}, *apart[] = {aligned(second.data()) + 1};
+  ASSERT_TRUE(model->execute(inputs, there).has_value());
+  ASSERT_TRUE(model->execute(inputs, apart).has_value());
+  EXPECT_TRUE(
+      std::equal(there[0], there[0] + count, apart[0], [](float a, float b) { return std::abs(a - b) < 1e-4; }));
+}
+
 TEST(OneDnnPlaces, MistakesAreErrors) {
   auto program = parseProgram("x: [2, 3]\n w: const [3, 4]\n y = MatMul(x, w)", "test");
   ASSERT_TRUE(program);
