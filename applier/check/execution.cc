@@ -164,7 +164,7 @@ Expected<View> boundLike(const View& original, const View& rewritten) {
     for (size_t d = 0; d < std::min(open.size(), numbers.size()); ++d)
       equations.push_back({open[d], numbers[d]});
   }
-  auto solved = rewrite::solve(equations);
+  auto solved = rewrite::solveSome(std::move(equations));
   if (!solved) return tl::unexpected(solved.error());
   return boundTo(rewritten, rewrite::numbersAt(*solved, {}));
 }

@@ -1,6 +1,7 @@
 #include "rules/rewrite/solve.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -130,6 +131,27 @@ class Solver {
   const DimEquation* contradicted_ = nullptr;
 };
 
+/// For each symbol that is by itself nowhere the least value that fits.
+std::vector<DimEquation> chosen(const std::vector<DimEquation>& equations) {
+  constexpr int64_t kMost = 4096;
+  std::set<std::string> found;
+  for (const auto& e : equations) {
+    if (auto name = e.left.isAffine() ? e.left.affine().asVariable() : std::nullopt) found.insert(*name);
+  }
+  std::vector<DimEquation> result;
+  for (const auto& e : equations) {
+    const auto names = e.left.isAffine() ? e.left.affine().variables() : std::set<std::string>();
+    if (names.size() != 1 || found.contains(*names.begin())) continue;
+    int64_t value = 0;
+    while (value <= kMost && e.left.affine().evaluate({{*names.begin(), value}}) != e.right.asConstant())
+      ++value;
+    if (value > kMost) continue;
+    result.push_back({Dim(Expr::variable(*names.begin())), Dim(value)});
+    found.insert(*names.begin());
+  }
+  return result;
+}
+
 }  // namespace
 
 std::string DimEquation::where() const {
@@ -140,6 +162,14 @@ std::string DimEquation::where() const {
 
 Expected<Symbols> solve(const std::vector<DimEquation>& equations, Symbols known) {
   return Solver(equations, std::move(known)).run();
+}
+
+Expected<Symbols> solveSome(std::vector<DimEquation> equations) {
+  auto solved = solve(equations);
+  if (solved) return solved;
+  const auto more = chosen(equations);
+  equations.insert(equations.end(), more.begin(), more.end());
+  return solve(equations);
 }
 
 }  // namespace pet::rewrite

@@ -26,4 +26,8 @@ struct DimEquation {
 /// determined, with the equation. Throws OverflowError.
 Expected<Symbols> solve(const std::vector<DimEquation>& equations, Symbols known = {});
 
+/// One of the solutions where these are numbers on the right: a symbol that stands under divisions alone, as in
+/// d - floor(d / 2), which determine none, gets the least value up to 4096 that fits. Errors as of solve().
+Expected<Symbols> solveSome(std::vector<DimEquation> equations);
+
 }  // namespace pet::rewrite

@@ -444,6 +444,16 @@ MODELS = {
 }
 
 
+def erfc(ctx, node, name, args):
+    """What tf2onnx lacks, and a Gelu has: 1 - Erf(x)."""
+    one = ctx.make_const(name + "/one", np.float32(1))
+    shape, kind = ctx.get_shape(node.output[0]), ctx.get_dtype(node.output[0])
+    erf = ctx.make_node("Erf", node.input)
+    outputs = list(node.output)
+    ctx.remove_node(name)
+    ctx.make_node("Sub", [one.output[0], erf.output[0]], outputs=outputs, name=name, shapes=[shape], dtypes=[kind])
+
+
 def export(name, path):
     import tf2onnx
     keras.backend.clear_session()
@@ -457,7 +467,8 @@ def export(name, path):
     def call(*tensors):
         named = dict(zip(inputs, tensors))
         return module(list(tensors) if guided else named if isinstance(module.input, dict) else tensors[0], training=False)
-    tf2onnx.convert.from_function(tf.function(call, input_signature=signature), signature, opset=OPSET, output_path=str(path))
+    tf2onnx.convert.from_function(tf.function(call, input_signature=signature), signature, opset=OPSET, output_path=str(path),
+                                  custom_op_handlers={"Erfc": (erfc, [])})
 
 
 if __name__ == "__main__":

@@ -54,5 +54,17 @@ TEST(RewriteSolve, FindsDimensionsThatHaveSymbolsThemselves) {
   EXPECT_EQ(errorOf({{product("A", "2"), product("m", "n"), "k"}}), "k is (m n), not 2A");
 }
 
+TEST(RewriteSolve, SomeValueDoesWhereNoneIsDetermined) {
+  const Dim rest = e("H") - floorDiv(e("H"), 2) - 1;
+  EXPECT_EQ(*rewrite::solveSome({{rest, 0, "rest"}}), (Symbols{{"H", 1}}));
+  EXPECT_EQ(*rewrite::solveSome({{rest, 3, "rest"}, {e("2N"), 4, "n"}}), (Symbols{{"H", 7}, {"N", 2}}));
+  // Determined elsewhere, it is not chosen.
+  EXPECT_EQ(*rewrite::solveSome({{rest, 3, "rest"}, {e("H"), 8, "h"}}), (Symbols{{"H", 8}}));
+  EXPECT_EQ(rewrite::solveSome({{rest, 3, "rest"}, {e("H"), 9, "h"}}).error().what,
+            "rest is 3, not H - floor((H)/2) - 1");
+  EXPECT_FALSE(rewrite::solveSome({{rest, 4096, "rest"}}).has_value());
+  EXPECT_FALSE(rewrite::solveSome({{product("G", "C"), 12, "c"}}).has_value());
+}
+
 }  // namespace
 }  // namespace pet::rewrite_solve_test
