@@ -111,6 +111,11 @@ MODELS = {
     "transposed, same": (
         [node("ConvTranspose", ["x", "w"], ["y"], strides=[2, 2], pads=[1, 2, 2, 2])],
         {"x": [2, 8, 4, 5]}, ["y"], {"w": weights(8, 6, 5, 5)}, ["convtranspose-s2/d2s(conv(phases(x)))"]),
+    **{f"windows of {window}, {step} apart": (
+        [node("Gather", ["x", "i"], ["y"], axis=axis)],
+        {"x": extents}, ["y"], {"i": np.arange(count)[:, None] * step + np.arange(window)}, [f"frames-{-(-window // step)}/slices"])
+       for window, step, count, axis, extents in [(7, 4, 3, 1, [2, 15]), (7, 3, 4, 1, [2, 16, 5]), (8, 2, 3, -1, [3, 12]), (9, 2, 4, 0, [15, 2]),
+                                                  (16, 2, 5, 2, [2, 3, 24, 1])]},
     "frames": (
         [node("Conv", ["x", "w", "b"], ["y"], pads=[1] * 6)],
         {"x": [1, 4, 5, 8, 8]}, ["y"], {"w": weights(6, 4, 3, 3, 3), "b": weights(6)},

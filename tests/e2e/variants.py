@@ -33,6 +33,7 @@ WHOLE = "its extents are those of its weights, or of its kernel"
 ROUNDS = "its error bound is above what is allowed in float16"
 SUMS = "the exporter sums in float, behind a Cast of the products"
 TABLE = "its indices are made by nodes that read an inner value's Shape"
+WINDOWS = "the exporter writes a Slice for each window"
 SCATTER = "the exporter makes an index of all coordinates of what is replaced"
 #: (variant, family): why its rules do not fire there.
 EXCEPTIONS = {
@@ -40,6 +41,8 @@ EXCEPTIONS = {
     ("open", "scatter_inside"): TABLE,
     ("opset13", "scatter_inside"): SCATTER,
     ("opset17", "scatter_inside"): SCATTER,
+    ("opset13", "windows"): WINDOWS,
+    ("opset17", "windows"): WINDOWS,
     ("fp16", "products_of_rows"): SUMS,
     ("fp16", "distances_of_boxes"): SUMS,
     ("fp16", "weighted_tokens"): SUMS,

@@ -139,6 +139,7 @@ FAMILIES = {
     "maxpool_13": one("MaxPool 13", 5.91, 1, 256, 20, 20),
     # Movements
     "unfold": one("Unfold 3x3", 7.69, 1, 64, 56, 56),
+    "windows": one("Windows of 400 of a signal, 160 apart", 15.2, 1, 16000),
     "unpatchify": one("Transpose of 6 axes: unpatchify", 7.19, 1, 196, 768),
     "pixel_unshuffle": one("Transpose of 6 axes: PixelUnshuffle", 7.38, 1, 64, 64, 64),
     "pixel_shuffle": one("DepthToSpace", 2.56, 1, 256, 64, 64),

@@ -307,6 +307,7 @@ MAKERS = {
     "conv3d_one_output": conv3d(32, 1, 3, padding=1),
     "conv_1x1_one_output": convolution(64, 1, 1),
     "unfold": of(local_patches),
+    "windows": of(lambda x: x.unfold(1, 400, 160)),
     "unpatchify": of(unpatchify),
     "pixel_unshuffle": of(lambda x: F.pixel_unshuffle(x, 2)),
     "pixel_shuffle": of(lambda x: F.pixel_shuffle(x, 2)),

@@ -381,6 +381,27 @@ TEST(ApplierTables, ThatCountAreMaps) {
     EXPECT_EQ(readAs("x:f[2,6,8] " + std::string(text), 17), wanted) << text;
 }
 
+/// Windows are blocks as long as they are apart, and of these some that follow each other; zeros make up the last one.
+TEST(ApplierTables, ThatCountWindowsThatOverlapAreMapsOfBlocks) {
+  const std::pair<const char*, std::string> cases[] = {
+      {"i=i{0,1,2,2,3,4,4,5,6} s=i{3,3} j=Reshape(i,s) y=Gather(x,j) axis=2", "Layout IndexMap Layout Slice"},
+      {"i=i{1,2,3,4,3,4,5,6} s=i{2,4} j=Reshape(i,s) y=Gather(x,j) axis=-1", "Slice Layout IndexMap Layout"},
+      {"i=i{1,2,3,3,4,5,5,6,7} s=i{3,3} j=Reshape(i,s) y=Gather(x,j) axis=2",
+       "Slice Pad Layout IndexMap Layout Slice"},
+      {"i=i{0,1,2,2,3,4} s=i{2,3} j=Reshape(i,s) y=Gather(x,j) axis=1", "Layout IndexMap Layout Slice"},
+      {"i=i{0,1,2,2,3,4} s=i{1,2,3} j=Reshape(i,s) y=Gather(x,j) axis=1", "Layout IndexMap Layout Slice Layout"},
+      // Apart, beside each other, one element on, each other element.
+      {"i=i{0,1,3,4} s=i{2,2} j=Reshape(i,s) y=Gather(x,j) axis=2", "IndexMap"},
+      {"i=i{0,1,2,3} s=i{2,2} j=Reshape(i,s) y=Gather(x,j) axis=2", "IndexMap Layout"},
+      {"i=i{0,1,2,1,2,3} s=i{2,3} j=Reshape(i,s) y=Gather(x,j) axis=2", "IndexMap"},
+      {"i=i{0,2,4,3,5,7} s=i{2,3} j=Reshape(i,s) y=Gather(x,j) axis=2", "IndexMap"},
+  };
+  for (const auto& [text, wanted] : cases)
+    EXPECT_EQ(readAs("x:f[2,6,8] " + std::string(text), 17), wanted) << text;
+  const std::string open = "i=i{0,1,2,2,3,4} s=i{2,3} j=Reshape(i,s) y=Gather(x,j) axis=1";
+  EXPECT_EQ(readAs("x:f[N,6,8] " + open, 17), "Layout IndexMap Layout Slice");
+}
+
 TEST(ApplierTables, RowsThatFollowEachOtherAreReplaced) {
   const std::pair<const char*, const char*> cases[] = {
       {"u:f[2,8] i=i{1,2}", "ScatterND"}, {"u:f[2,8] i=i{-2,-1}", "ScatterND"},

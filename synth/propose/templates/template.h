@@ -77,6 +77,11 @@ std::vector<Template> phaseTemplates(const Pattern& pattern);
 /// there is nothing to cut.
 std::vector<Template> sliceTemplates(const Pattern& pattern);
 
+/// Windows along an axis at constant distances, which overlap, as blocks as long as these: a table of blocks, not of
+/// single positions. What the blocks reach behind the end is padded, or within the input in a class of its own. Empty:
+/// the pattern is no such IndexMap.
+std::vector<Template> windowTemplates(const Pattern& pattern);
+
 /// Squared distances of rows by the squares of their lengths and their products: Σ (x - z)² = Σ x² + Σ z² - 2 Σ x z. Of
 /// rows that are close to each other the terms cancel. Empty: the pattern is no sum of squares of such differences.
 std::vector<Template> distanceTemplates(const Pattern& pattern);

@@ -37,10 +37,11 @@ MadeGenerator templateGenerator(const Pattern& pattern) {
                     spectrumTemplates,   transposeTemplates,
                     tableTemplates,      sliceTemplates,
                     stepTemplates,       phaseTemplates,
-                    longStrideTemplates, distanceTemplates,
-                    differenceTemplates, columnTemplates,
-                    runningSumTemplates, pairTemplates,
-                    seeingTapTemplates,  paddedGroupTemplates}) {
+                    longStrideTemplates, windowTemplates,
+                    distanceTemplates,   differenceTemplates,
+                    columnTemplates,     runningSumTemplates,
+                    pairTemplates,       seeingTapTemplates,
+                    paddedGroupTemplates}) {
     auto more = make(pattern);
     std::move(more.begin(), more.end(), std::back_inserter(templates));
   }
