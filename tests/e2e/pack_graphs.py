@@ -111,11 +111,13 @@ MODELS = {
     "transposed, same": (
         [node("ConvTranspose", ["x", "w"], ["y"], strides=[2, 2], pads=[1, 2, 2, 2])],
         {"x": [2, 8, 4, 5]}, ["y"], {"w": weights(8, 6, 5, 5)}, ["convtranspose-s2/d2s(conv(phases(x)))"]),
-    **{f"windows of {window}, {step} apart": (
+    **{f"windows of {window}, {step} apart, of {extents}": (
         [node("Gather", ["x", "i"], ["y"], axis=axis)],
-        {"x": extents}, ["y"], {"i": np.arange(count)[:, None] * step + np.arange(window)}, [f"frames-{-(-window // step)}/slices"])
-       for window, step, count, axis, extents in [(7, 4, 3, 1, [2, 15]), (7, 3, 4, 1, [2, 16, 5]), (8, 2, 3, -1, [3, 12]), (9, 2, 4, 0, [15, 2]),
-                                                  (16, 2, 5, 2, [2, 3, 24, 1])]},
+        {"x": extents}, ["y"], {"i": np.arange(count)[:, None] * step + np.arange(window)}, [f"windows-{step}/{rule}" for rule in rules])
+       for window, step, count, axis, extents, rules in [
+           (12, 8, 3, 1, [2, 32], ["blocks", "padded-blocks"]), (12, 8, 3, 1, [2, 30, 5], ["padded-blocks"]),
+           (40, 16, 4, -1, [3, 2, 96], ["blocks", "padded-blocks"]), (9, 8, 4, 0, [41, 2, 3], ["blocks", "padded-blocks"]),
+           (400, 128, 3, 1, [1, 800, 1], ["blocks"])]},
     "frames": (
         [node("Conv", ["x", "w", "b"], ["y"], pads=[1] * 6)],
         {"x": [1, 4, 5, 8, 8]}, ["y"], {"w": weights(6, 4, 3, 3, 3), "b": weights(6)},

@@ -2,7 +2,7 @@
 """Models of Keras, KerasHub, and as Keras' and TensorFlow's guides build them, as tf2onnx writes them, of random weights: what users
 of TensorFlow have, whether or not rules are timed for it.
 
-    python tests/models/libraries_keras.py FOLDER [NAME...]      needs requirements-export.txt, and keras-hub
+    python tests/models/libraries_keras.py FOLDER [NAME...]      needs requirements-export.txt
 
 Writes FOLDER/NAME.onnx, where that is not there yet, and a line for each; `bench/models.py --onnx FOLDER` measures them. Layers are fewer
 and narrower than in what is trained, where all layers are alike. Exit status 1 where the exporter does not take a model.

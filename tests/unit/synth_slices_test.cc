@@ -52,6 +52,21 @@ TEST(Slices, AreNoneOfOtherPrograms) {
   EXPECT_EQ(operatorsOf("pattern p { shape A\n x: const [A + 1]\n y = IndexMap(x) [a:A] -> [a] }"), "") << "of weights";
 }
 
+TEST(Windows, AreBlocksAsLongAsTheyAreApart) {
+  auto blocks = [](const std::string& text) { return operatorsOf(text, windowTemplates); };
+  const std::string both = "Slice Layout IndexMap Layout Slice Pad Slice Layout IndexMap Layout Slice";
+  EXPECT_EQ(blocks("windows-160"), both);
+  auto of = [](const std::string& map) {
+    return "pattern p { shape N L K F W : 3F + W <= L + 3, 4 <= W\n x: [N, L, K]\n y = IndexMap(x) " + map + " }";
+  };
+  EXPECT_EQ(blocks(of("[n:N, f:F, w:W, k:K] -> [n, 3f + w, k]")), both);
+  EXPECT_EQ(blocks(of("[n:N, f:F, w:W, k:K] -> [n, f + w, k]")), "") << "one apart";
+  EXPECT_EQ(blocks(of("[n:N, f:F, w:W, k:K] -> [n, 3f + w + 1, k]")), "") << "not from the first on";
+  EXPECT_EQ(blocks(of("[n:N, f:F, w:{floor((W)/2)}, k:K] -> [n, 3f + 2w, k]")), "") << "with gaps";
+  EXPECT_EQ(blocks(of("[n:N, w:W, f:F, k:K] -> [n, 3f + w, k]")), "") << "in another order";
+  EXPECT_EQ(blocks("gather-rows"), "");
+}
+
 TEST(Steps, ArePartsOfTheInnerDigit) {
   auto parts = [](const std::string& text) { return operatorsOf(text, stepTemplates); };
   EXPECT_EQ(parts("every-other"), "Layout Split Squeeze Squeeze");
