@@ -78,7 +78,7 @@ NamedRule ruleOf(const TimingSample& s) {
   return rule;
 }
 
-/// A sample, in the order in which asArray() and asPrinted() read it; `rule` and `setting` are their names.
+/// A sample, in the order in which fromArray() and asPrinted() read it; `rule` and `setting` are their names.
 std::string sampleLine(const TimingSample& s, const std::string& rule, const std::string& setting) {
   Json extents = Json::array();
   for (const auto& [symbol, value] : s.shapes)

@@ -149,8 +149,9 @@ std::pair<Place, Form> normalised(Planner& p, Value x) {
 /// The layout of a dense form as kernels of ours say it: groups and width.
 std::optional<std::pair<int64_t, int64_t>> blocksOf(const Access& access) {
   Extents extents = access.extents();
-  if (sameForm(access, rowMajor(extents))) return std::pair{extents[1], int64_t{1}};
+  // First, for what is both: of one position, rows of channels.
   if (sameForm(access, channelsLast(extents))) return std::pair{int64_t{1}, extents[1]};
+  if (sameForm(access, rowMajor(extents))) return std::pair{extents[1], int64_t{1}};
   if (extents[1] % 16 == 0 && sameForm(access, channelsBlocked(extents, 16)))
     return std::pair{extents[1] / 16, int64_t{16}};
   return std::nullopt;

@@ -543,6 +543,10 @@ inline const EngineCase kEngineCases[] = {
      "z = Square(v)\n p = Transpose(x) perm=[0, 3, 1, 2]\n q = Transpose(r) perm=[0, 3, 1, 2]\n"
      "u = BatchNormalization(p, s, b, m, z)\n c = Add(u, q)\n a = Relu(c)\n y = Transpose(a) perm=[0, 2, 3, 1]",
      1e-5},
+    {"batch normalisation of rows",
+     "x: [9, 20]\n s: const [20]\n b: const [20]\n m: const [20]\n v: const [20]\n z = Square(v)\n"
+     "t = BatchNormalization(x, s, b, m, z)\n y = Relu(t)",
+     1e-5},
     {"instance normalisation",
      "x: [2, 5, 9, 7]\n s: const [5]\n b: const [5]\n t = InstanceNormalization(x, s, b)\n"
      "y = Relu(t)",
