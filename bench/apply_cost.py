@@ -6,7 +6,8 @@
 
 - start: a model of one node, with the pack: what a start costs.
 - large pack: a model of 300 nodes and 100 MB of weights, with a pack of 10,000 rules, made of the real ones
-  (tests/e2e/_packs.py). The goal is below 1 s, and below 1.5 times the model's size.
+  (tests/e2e/_packs.py). Sites are matched and gains predicted, and none is enough: what rewriting takes depends on what was timed. The
+  goal is below 1 s, and below 1.5 times the model's size.
 - nodes: 5,000 and 50,000 nodes. Time is to be linear in the nodes: the last column says what a node costs, relative to
   the smaller model.
 
@@ -38,6 +39,7 @@ import models  # noqa: E402
 import trial  # noqa: E402
 
 GOAL_SECONDS, GOAL_MEMORY = 1.0, 1.5
+NOTHING_FIRES = ["--min-gain", "1000"]
 
 
 class Builder:
@@ -122,9 +124,9 @@ def run(tools, model, pack, flags, limit):
     return usage.ru_utime + usage.ru_stime, peak
 
 
-def measured(builds, model, options):
+def measured(builds, model, options, with_large):
     """The least seconds and megabytes of each build."""
-    flags = ["--all"] if options.all else []
+    flags = ["--all"] if options.all else NOTHING_FIRES if with_large else []
     taken = {i: [] for i in range(len(builds))}
     for _ in range(options.rounds):
         for i, (tools, pack) in enumerate(builds):
@@ -175,7 +177,7 @@ def main():
                 old_pack = options.against_large if with_large else options.against_pack or pack
                 if options.against and old_pack:
                     builds.append((options.against, old_pack))
-                figures = measured(builds, model, options)
+                figures = measured(builds, model, options, with_large)
                 seconds, peak = figures[0]
                 size = model.stat().st_size / 1e6
                 report["cases"][name] = {"nodes": nodes, "model_mb": size, "seconds": seconds, "peak_mb": peak}

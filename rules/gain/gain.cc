@@ -169,14 +169,17 @@ double DeviceCosts::rooflineOf(const Predictor& p, const Bindings& shapes) const
 std::vector<Neighbour> DeviceCosts::neighboursOf(const Predictor& p, const Bindings& shapes) const {
   if (!p.rooflines) {
     p.rooflines.emplace();
-    for (const Sample& s : p.samples)
+    for (const Sample& s : p.samples) {
       p.rooflines->push_back(rooflineOf(p, s.shapes));
+      p.points.emplace_back(s.shapes);
+    }
   }
   const double here = rooflineOf(p, shapes);
+  const ShapePoint point(shapes);
   std::vector<Neighbour> neighbours;
   for (size_t i = 0; i < p.samples.size(); ++i) {
     const Sample& s = p.samples[i];
-    const double doublings = doublingsBetween(s.shapes, shapes);
+    const double doublings = p.points[i].doublingsTo(point);
     if (doublings <= kFarthest) neighbours.push_back({doublings, s.logRatio, s.noise, (*p.rooflines)[i] - here});
   }
   return neighbours;
@@ -248,6 +251,7 @@ void DeviceCosts::learnSeconds(const Pattern& pattern,
   for (auto& [shapes, each] : here) {
     shared.seconds[shapes] = median(std::move(each));
     points.push_back({*figures.at(shapes), shared.seconds[shapes]});
+    shared.points.emplace_back(shapes);
   }
   shared.fit = SecondsFit::of(points);
 }
@@ -342,9 +346,10 @@ double DeviceCosts::secondsAt(const PatternCost& pattern, const Bindings& shapes
 std::optional<double> DeviceCosts::secondsOf(const Pattern& pattern, const Bindings& shapes, double doublings) const {
   auto known = patterns_.find(pattern.name);
   if (known == patterns_.end()) return std::nullopt;
-  const auto& timed = known->second.seconds;
-  const bool isNear = std::any_of(timed.begin(), timed.end(),
-                                  [&](const auto& t) { return doublingsBetween(t.first, shapes) <= doublings; });
+  const auto& timed = known->second.points;
+  const bool isNear = std::any_of(timed.begin(), timed.end(), [&, here = ShapePoint(shapes)](const ShapePoint& there) {
+    return there.doublingsTo(here) <= doublings;
+  });
   auto figures = figuresOf(pattern.program, shapes);
   return isNear && figures ? std::optional(secondsAt(known->second, shapes, *figures)) : std::nullopt;
 }

@@ -125,6 +125,7 @@ class DeviceCosts {
     double layoutsPerByte = 0;
     mutable std::optional<RatioTree> tree = {};                 ///< once it was asked for
     mutable std::optional<std::vector<double>> rooflines = {};  ///< of the samples, once they were asked for
+    mutable std::vector<ShapePoint> points = {};                ///< the same
   };
   /// A rule's samples of all machines, and what is learnt from them.
   struct Tuned {
@@ -137,6 +138,7 @@ class DeviceCosts {
   struct PatternCost {
     const Pattern* pattern = nullptr;
     std::map<Bindings, double> seconds = {};  ///< medians
+    std::vector<ShapePoint> points = {};      ///< where they are
     SecondsFit fit = {};
     mutable std::optional<double> margin = {};  ///< once it was asked for
   };

@@ -14,16 +14,27 @@ constexpr double kOfOne = 2;        ///< doublings between an extent that is 1 a
 
 }  // namespace
 
-double doublingsBetween(const Bindings& a, const Bindings& b) {
-  constexpr double kNever = std::numeric_limits<double>::infinity();
-  if (a.size() != b.size()) return kNever;
+ShapePoint::ShapePoint(const Bindings& shapes) {
+  for (const auto& [symbol, extent] : shapes) {
+    symbols_ += symbol + ' ';
+    logs_.push_back(std::log2(static_cast<double>(extent) + 1));
+  }
+  if (std::any_of(shapes.begin(), shapes.end(), [](const auto& s) { return s.second < 0; })) symbols_.clear();
+}
+
+double ShapePoint::doublingsTo(const ShapePoint& other) const {
+  constexpr double kNever = std::numeric_limits<double>::infinity(), kOne = 1;
+  if (symbols_ != other.symbols_ || (symbols_.empty() && !logs_.empty())) return kNever;
   double sum = 0;
-  for (auto x = a.begin(), y = b.begin(); x != a.end(); ++x, ++y) {
-    if (x->first != y->first || x->second < 0 || y->second < 0) return kNever;
-    if ((x->second <= 1) != (y->second <= 1)) sum += kOfOne;
-    sum += std::abs(std::log2((static_cast<double>(x->second) + 1) / (static_cast<double>(y->second) + 1)));
+  for (size_t i = 0; i < logs_.size(); ++i) {
+    if ((logs_[i] <= kOne) != (other.logs_[i] <= kOne)) sum += kOfOne;
+    sum += std::abs(logs_[i] - other.logs_[i]);
   }
   return sum;
+}
+
+double doublingsBetween(const Bindings& a, const Bindings& b) {
+  return ShapePoint(a).doublingsTo(ShapePoint(b));
 }
 
 double nearest(const std::vector<Neighbour>& neighbours) {

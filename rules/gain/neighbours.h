@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "ir/expr.h"
@@ -12,6 +13,17 @@ namespace pet {
 /// counted, since engines have other kernels for one channel, row or tap. Infinite where they are not of the same
 /// symbols, or one is < 0.
 double doublingsBetween(const Bindings& a, const Bindings& b);
+
+/// A choice of shapes, made ready for many such distances.
+class ShapePoint {
+ public:
+  explicit ShapePoint(const Bindings& shapes);
+  double doublingsTo(const ShapePoint& other) const;
+
+ private:
+  std::string symbols_;       ///< "" where an extent is < 0
+  std::vector<double> logs_;  ///< of the extents and one
+};
 
 /// A sample, as seen from shapes that were not timed.
 struct Neighbour {

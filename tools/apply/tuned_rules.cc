@@ -111,9 +111,12 @@ std::optional<double> TunedRules::patternSeconds(const Rule& rule,
 Expected<CostEstimate> TunedRules::costBeside(const Rule& rule,
                                               const Bindings& patternSymbols,
                                               const Surroundings& beside) const {
+  const Asked asked{&rule, beside.place(), patternSymbols};
+  if (auto known = answers_.find(asked); known != answers_.end()) return known->second;
   auto cost = closestCost(rule, patternSymbols, beside);
   const auto seconds = patternSeconds(rule, patternSymbols, beside);
-  return cost && seconds ? Expected<CostEstimate>(cost->scaledTo(*seconds)) : cost;
+  if (cost && seconds) cost = cost->scaledTo(*seconds);
+  return answers_.emplace(asked, std::move(cost)).first->second;
 }
 
 double TunedRules::layoutSecondsPerByte() const {

@@ -3,6 +3,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -67,6 +69,9 @@ class TunedRules final : public RuleSource {
   CostsBeside costsBeside_;  ///< what has most in common with "alone" first
   std::map<const Pattern*, std::vector<const Rule*>> known_;
   std::map<std::string, const Pattern*, std::less<>> patterns_;  ///< of known_, by name
+  /// What costBeside() answered: sites of one model have few shapes, and are asked for again in each round.
+  using Asked = std::tuple<const Rule*, std::string_view, Bindings>;
+  mutable std::map<Asked, Expected<CostEstimate>> answers_;
 };
 
 }  // namespace pet::tool
