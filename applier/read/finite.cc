@@ -108,6 +108,8 @@ class FiniteValues {
   /// The nodes of the view that a node is made of, whether it is in the view or comes from outside.
   std::vector<int> sources(int node) const;
   bool isMadeFinite(int node);
+  /// Of a value that is made of constants: by its numbers.
+  bool isFiniteByValue(int node);
   bool hasFiniteRows(Value scores, int64_t axis);
   bool isFiniteOutside(const std::string& name) const;
   bool isFiniteOperand(const std::string& name) const;
@@ -146,7 +148,8 @@ void FiniteValues::settle(int last) {
       needed.insert(n);
   }
   for (int n : needed) {
-    if (state_[index(n)] == State::kUnasked) state_[index(n)] = isMadeFinite(n) ? State::kFinite : State::kUnknown;
+    if (state_[index(n)] != State::kUnasked) continue;
+    state_[index(n)] = isMadeFinite(n) || isFiniteByValue(n) ? State::kFinite : State::kUnknown;
   }
 }
 
@@ -162,6 +165,13 @@ bool FiniteValues::isMadeFinite(int node) {
     return n.is(ops::kWhere) ||
            (n.attributes.contains("epsilon") && !n.is(ops::kBatchNormalization) && n.number("epsilon") > 0);
   return n.op->facts.domain == Facts::Domain::kEverything;
+}
+
+bool FiniteValues::isFiniteByValue(int node) {
+  const Node& n = view_.program.nodes()[index(node)];
+  if (!isConstant_[index(node)] || n.is(ops::kInput) || n.shapes.size() != 1) return false;
+  auto value = constants_.value({node, 0});
+  return value && allFinite(*value);
 }
 
 /// Finite scores and a mask that is added to them: each row of the mask has something finite, and nothing that is

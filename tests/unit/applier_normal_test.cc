@@ -130,6 +130,9 @@ TEST(ApplierAttention, RowsThatHaveAKeyAreNotGuarded) {
   EXPECT_FALSE(isGuardLeftOut("i:i[3,3] " + operands + "e=f{1,2,-inf} m=Gather(e,i) " + scores));
   EXPECT_FALSE(isGuardLeftOut(operands + "m=f{0,-inf,-inf} h=Sqrt(q) s=MatMul(h,k)")) << "NaN where q is negative";
   EXPECT_FALSE(isGuardLeftOut(operands + "m=f{0,-inf,-inf} c=f{1,2,inf,4} h=Mul(q,c) s=MatMul(h,k)"));
+  const std::string quotient = "e=Div(c,d) h=Mul(q,e) s=MatMul(h,k)";
+  EXPECT_TRUE(isGuardLeftOut(operands + "m=f{0,-inf,-inf} c=f{1,2,3,4} d=f{4,3,2,1} " + quotient)) << "as it comes out";
+  EXPECT_FALSE(isGuardLeftOut(operands + "m=f{0,-inf,-inf} c=f{1,2,3,4} d=f{4,3,0,1} " + quotient));
   EXPECT_FALSE(isGuardLeftOut(operands + "m=f{0,-inf,-inf} " + scores, "y=Not(n)")) << "the condition is read";
   std::string many;
   for (int i = 0; i < 3000; ++i)
