@@ -311,16 +311,15 @@ IndexTable tableInto(const Lifting& l, const Dim& extent, const std::vector<int6
   return table;
 }
 
-/// Windows of an axis that overlap, each more than one position behind the one before: the axis stands between two
-/// others, so that one pattern has them all. Nullopt: the table is no such one.
-std::optional<Value> windows(const Lifting& l, Value x, size_t axis, const rewrite::CountingTable& table) {
-  const bool overlap =
-      table.extents.size() == 2 && table.steps[1] == 1 && table.steps[0] > 1 && table.steps[0] < table.extents[1];
-  if (!overlap) return std::nullopt;
-  const Shape shape = l.shape(x);
+/// Windows that overlap, each more than one position behind the one before.
+bool areWindows(const rewrite::CountingTable& table) {
+  return table.extents.size() == 2 && table.steps[1] == 1 && table.steps[0] > 1 && table.steps[0] < table.extents[1];
+}
+
+/// The axis between two others, so that one pattern has all windows.
+Shape betweenTwo(const Shape& shape, size_t axis) {
   const auto place = shape.begin() + static_cast<std::ptrdiff_t>(axis);
-  const Shape around{Dim::product({shape.begin(), place}), *place, Dim::product({place + 1, shape.end()})};
-  return l.add("IndexMap", {l.reshape(x, around)}, {{"map", rewrite::gatherMap(around, 1, table)}});
+  return {Dim::product({shape.begin(), place}), *place, Dim::product({place + 1, shape.end()})};
 }
 
 /// What the table says along the axis, its dimensions in the axis's place. A table that counts along more than one
@@ -331,8 +330,9 @@ Value gathered(const Lifting& l, Value x, size_t axis, IndexTable table) {
   out.insert(place, table.extents.begin(), table.extents.end());
   const auto counts = l.isConstant(x) ? std::nullopt : rewrite::counting(table.indices, table.extents);
   const bool isMap = counts && counts->extents.size() > 1;
-  if (isMap) {
-    if (auto found = windows(l, x, axis, *counts)) return l.shape(*found) == out ? *found : l.reshape(*found, out);
+  if (isMap && areWindows(*counts)) {
+    x = l.reshape(x, betweenTwo(l.shape(x), axis));
+    axis = 1;
   }
   Attributes attributes;
   if (isMap) {

@@ -332,10 +332,10 @@ PrintedHead::PrintedHead(std::string_view line, const TimingNames& names) {
 }
 
 std::optional<LayoutSample> layoutOf(std::string_view line, const TimingSample& setting) {
-  TimingSample s = setting;
+  TimingSample s;
   line.remove_prefix(std::min(line.find("],"), line.size()));
   if (!skip(line, "]") || !takeFigures(line, s)) return std::nullopt;
-  return layoutOf(s);
+  return LayoutSample{s.opening + s.closing, s.moved, setting.threads, setting.weights, setting.isa, setting.machine};
 }
 
 Expected<TimingSample> parseSample(std::string_view line,

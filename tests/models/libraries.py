@@ -5,8 +5,8 @@
 
 Writes FOLDER/NAME.onnx, where that is not there yet, and a line for each; by TorchScript's exporter where torch.export's cannot.
 `bench/models.py --onnx FOLDER` measures them. Layers are fewer and narrower than in what is trained, where all layers are alike; sizes of
-operators are those that users have. Once rules are timed at a model's shapes, it says nothing about other files any more: so it is
-since 2026-11-29 of those over volumes, of those of sound and text with one-dimensional Convs, and of mvit_v2_s. Exit status 1 where no
+operators are those that users have. Once rules are timed at a model's shapes, it says nothing about other files any more: so it is since
+2026-11-29 of most of these. Exit status 1 where no
 exporter takes a model.
 """
 
