@@ -62,9 +62,27 @@ EmissionTrial tryEmissionIn(int64_t opset, const MatchIndex& index, const Rewrit
   return tryEmission(replacedAt(index, rewrite), opset, view.openSizes);
 }
 
+/// Where the model has an operator in pieces: the opset that the operator needs, if the model's lacks it, so that it
+/// would be written in pieces again.
+std::optional<int64_t> opsetOfWhole(const Graph& graph, const Rewrite& rewrite) {
+  if (!rewrite.site.isInPieces) return std::nullopt;
+  int64_t needed = 0;
+  for (const Node& n : rewrite.replacement.nodes()) {
+    const OnnxRow* row = findWriter(n.op->name);
+    if (row) needed = std::max(needed, row->since);
+  }
+  return needed > graph.opset ? std::optional(needed) : std::nullopt;
+}
+
 /// The model's element types and opset are not for the replacement; else how many sizes it has to compute is entered.
 std::optional<Reason> whyNotWritten(const Graph& graph, const MatchIndex& index, Rewrite& rewrite) {
   if (auto why = whyNotTyped(index, rewrite)) return Reason{ReasonKind::kNotWritten, *why};
+  if (auto opset = opsetOfWhole(graph, rewrite)) {
+    return Reason{ReasonKind::kOpset,
+                  fmt::format("the operator needs opset {}, the model has {}", *opset, graph.opset),
+                  {},
+                  std::to_string(*opset)};
+  }
   if (!isComputed(rewrite.site.element)) {
     if (auto why = whyNotExact(index, rewrite)) return Reason{ReasonKind::kNotWritten, *why};
   }

@@ -7,6 +7,7 @@
 #include "ir/ops/einsum.h"
 #include "ir/ops/op.h"
 #include "rules/rewrite/batch.h"
+#include "rules/rewrite/idioms.h"
 #include "rules/rewrite/normal_form.h"
 
 namespace pet {
@@ -43,13 +44,12 @@ Program withLettersInOrder(const Program& program, bool isExchanged) {
   return std::move(builder).finish(program.outputs());
 }
 
-/// The operators that compute, of what is no constant.
+/// The pieces (rules/rewrite/idioms.h), of what is no constant.
 int operatorsIn(const Program& program) {
   const std::vector<bool> constant = constantNodes(program);
   int count = 0;
   for (size_t i = 0; i < constant.size(); ++i) {
-    const Node& n = program.nodes()[i];
-    count += !constant[i] && !n.is(ops::kInput) && !n.op->layout;
+    count += !constant[i] && rewrite::isPiece(program.nodes()[i]);
   }
   return count;
 }

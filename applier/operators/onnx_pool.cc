@@ -38,13 +38,20 @@ std::vector<Value> readReduce(const Lifting& l, const OnnxRow& row) {
     a = static_cast<int64_t>(l.axis(a, rank));
   std::sort(axes->begin(), axes->end());
   bool keep = l.integer(row["keepdims"]) != 0;
+  if (row.type == "ReduceSumSquare") x = l.add("Square", {x});
+  if (row.type == "ReduceL1") x = l.add("Abs", {x});
   return {l.add(row.op, {x}, {{"axes", exprs(*axes)}, {"keepdims", Expr(keep ? 1 : 0)}})};
 }
 
 const OnnxRow kOnnxPoolRows[] = {
-    {.op = "MaxPool", .read = readPool},     {.op = "AveragePool", .read = readPool},
-    {.op = "ReduceSum", .read = readReduce}, {.op = "ReduceMean", .read = readReduce},
-    {.op = "ReduceMax", .read = readReduce}, {.op = "ReduceL2", .read = readReduce},
+    {.op = "MaxPool", .read = readPool},
+    {.op = "AveragePool", .read = readPool},
+    {.op = "ReduceSum", .read = readReduce},
+    {.op = "ReduceMean", .read = readReduce},
+    {.op = "ReduceMax", .read = readReduce},
+    {.op = "ReduceL2", .read = readReduce},
+    {.op = "ReduceSum", .type = "ReduceSumSquare", .read = readReduce, .write = nullptr},
+    {.op = "ReduceSum", .type = "ReduceL1", .read = readReduce, .write = nullptr},
 };
 
 }  // namespace

@@ -89,12 +89,15 @@ Expected<Value> seluDefinition(ProgramBuilder& b, const OpView& v, std::span<con
   return f.result(f.times(f.elu(x[0], alpha), f.number(gamma)));
 }
 
-/// (x + x erf(x / sqrt(2))) / 2
+/// (x + x erf(x / sqrt(2))) / 2; approximated (x + x tanh(c (x + b x³))) / 2, where c is the double next to sqrt(2 /
+/// pi).
 Expected<Value> geluDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x) {
-  if (v.text("approximate") != "none") return undefined("Gelu that is approximated");
   Formula f(b);
-  Value scaled = f.times(x[0], f.inverse(f("Sqrt", {f.number(2)})));
-  return f.result(f.times(f.plus(x[0], f.times(x[0], f("Erf", {scaled}))), f.number(0.5)));
+  auto gated = [&](Value gate) { return f.result(f.times(f.plus(x[0], f.times(x[0], gate)), f.number(0.5))); };
+  if (v.text("approximate") == "none") return gated(f("Erf", {f.times(x[0], f.inverse(f("Sqrt", {f.number(2)})))}));
+  Value cube = f.times(f.times(x[0], x[0]), x[0]);
+  Value scaled = f.times(f.plus(x[0], f.times(cube, f.number(kGeluCubic))), f.number(kGeluScale));
+  return gated(f("Tanh", {scaled}));
 }
 
 /// relu(alpha x + beta) - relu(alpha x + beta - 1)

@@ -2,9 +2,12 @@
 
 #include "ir/ops/op.h"
 
-// Functions by simpler ones: OpRow::definition. The operators used are Relu, Clip, Exp, Erf, Sigmoid, sums, products,
-// and Sqrt and Reciprocal of positive values.
+// Functions by simpler ones: OpRow::definition. The operators used are Relu, Clip, Exp, Erf, Sigmoid, Tanh, sums,
+// products, and Sqrt and Reciprocal of positive values.
 namespace pet {
+
+/// Gelu approximated: (x + x tanh(scale (x + cubic x³))) / 2. The scale is the double next to sqrt(2 / pi).
+inline constexpr double kGeluScale = 0.79788456080286535588, kGeluCubic = 0.044715;
 
 Expected<Value> absDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> clipDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);

@@ -231,6 +231,7 @@ std::optional<Attributes> BatchChange::attributesOf(const Node& node) const {
   static constexpr OpName kPositionwise[] = {ops::kAdd,   {"Sub"},           ops::kMul, ops::kDiv,    ops::kPRelu,
                                              ops::kWhere, ops::kExponential, {"Max"},   ops::kGreater};
   static constexpr OpName kReductions[] = {{"ReduceL2"}, ops::kReduceMax, ops::kReduceMean, ops::kReduceSum};
+  static constexpr OpName kWithAxes[] = {ops::kSlice, ops::kSqueeze, ops::kUnsqueeze};
   static constexpr OpName kAlongAxis[] = {ops::kSoftmax,          ops::kLogSoftmax, ops::kLayerNormalization,
                                           ops::kRMSNormalization, ops::kConcat,     ops::kSplit,
                                           ops::kCumSum,           ops::kDFT,        ops::kArgMax};
@@ -243,7 +244,7 @@ std::optional<Attributes> BatchChange::attributesOf(const Node& node) const {
   if (node.op->facts.elementwise) return node.attributes;
   if (isOneOf(kPositionwise) && broadcasts(node)) return node.attributes;
   if (isOneOf(kAlongAxis)) return shiftedAxis(node);
-  if (isOneOf(kReductions) || node.is(ops::kSlice)) return shiftedAxes(node);
+  if (isOneOf(kReductions) || isOneOf(kWithAxes)) return shiftedAxes(node);
   if (node.is(ops::kTranspose)) return shiftedPermutation(node);
   if (node.is(ops::kEinsum)) return shiftedEquation(node);
   if (node.is(ops::kMatMul) && multipliesEach(node)) return node.attributes;

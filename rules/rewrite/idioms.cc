@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/ops/definition.h"
 #include "ir/ops/op.h"
 #include "ir/text.h"
 #include "rules/rewrite/batch.h"
@@ -15,8 +16,7 @@ namespace pet::rewrite {
 namespace {
 
 constexpr double kHalf = 0.5, kRootOfHalf = 0.70710678118654752440;
-constexpr double kTanhScale = 0.79788456080286535588;  ///< sqrt(2 / pi)
-constexpr double kCubic = 0.044715, kSixth = 1.0 / 6;
+constexpr double kSixth = 1.0 / 6;
 
 constexpr std::string_view kLayerNorm =
     "x: [M, K]\ns: const [K]\na: const [K]\n"
@@ -86,10 +86,13 @@ std::vector<Idiom> makeIdioms() {
     idioms.push_back({inputs + root + std::string(scaled), kRmsNorm, {}, "epsilon"});
   addHalved("x: [M, K]\nc: const []\none: const []\nhalf: const []\nu = Mul(x, c)\ne = Erf(u)\np = Add(e, one)\n",
             kGelu, {{"c", kRootOfHalf}, {"one", 1}, {"half", kHalf}}, idioms);
-  addHalved(
-      "x: [M, K]\nb: const []\nc: const []\none: const []\nhalf: const []\n"
-      "q = Square(x)\nk = Mul(q, x)\nl = Mul(k, b)\nu = Add(x, l)\nw = Mul(u, c)\nh = Tanh(w)\np = Add(h, one)\n",
-      kTanhGelu, {{"b", kCubic}, {"c", kTanhScale}, {"one", 1}, {"half", kHalf}}, idioms);
+  // The second as Bloom's own code has it.
+  for (std::string_view bent : {"q = Square(x)\nk = Mul(q, x)\nl = Mul(k, b)\nu = Add(x, l)\nw = Mul(u, c)\n",
+                                "v = Mul(x, c)\nk = Mul(x, b)\nl = Mul(k, x)\nu = Add(l, one)\nw = Mul(v, u)\n"}) {
+    addHalved("x: [M, K]\nb: const []\nc: const []\none: const []\nhalf: const []\n" + std::string(bent) +
+                  "h = Tanh(w)\np = Add(h, one)\n",
+              kTanhGelu, {{"b", kGeluCubic}, {"c", kGeluScale}, {"one", 1}, {"half", kHalf}}, idioms);
+  }
   idioms.push_back({"x: [M, K]\ng = Sigmoid(x)\ny = Mul(x, g)", kSwish});
   idioms.push_back(
       {"x: [M, K]\nalpha: const []\nu = Mul(x, alpha)\ng = Sigmoid(u)\ny = Mul(x, g)", kSwish, {}, "alpha"});
@@ -204,19 +207,7 @@ bool extentsFit(const Unification& unification, const Assignment& a) {
   return equations && solve(*equations);
 }
 
-}  // namespace
-
-std::span<const Idiom> idioms() {
-  static const std::vector<Idiom> kIdioms = makeIdioms();
-  return kIdioms;
-}
-
-bool isLastOfIdiom(std::string_view op) {
-  return std::any_of(forms().begin(), forms().end(),
-                     [&](const Form& f) { return f.pieces.node(f.pieces.outputs()[0]).op->name == op; });
-}
-
-std::optional<Value> recognised(NormalFormBuilder& builder, Value root) {
+std::optional<Value> asForm(NormalFormBuilder& builder, Value root) {
   const Program& program = builder.program();
   const size_t rank = program.shape(root).size();
   for (const Form& form : forms()) {
@@ -231,6 +222,54 @@ std::optional<Value> recognised(NormalFormBuilder& builder, Value root) {
     }
   }
   return std::nullopt;
+}
+
+bool repeats(const Node& node) {
+  return node.is(ops::kExpand) || node.is(ops::kTile);
+}
+
+/// An operator that broadcasts, of what an operand is that is repeated first, where the other one's extents do it.
+std::optional<Value> withoutRepeats(NormalFormBuilder& builder, Value root) {
+  constexpr OpName kBroadcast[] = {ops::kAdd, ops::kSub, ops::kMul, ops::kDiv};
+  const Node node = builder.program().node(root);
+  if (std::none_of(std::begin(kBroadcast), std::end(kBroadcast), [&](const OpName& op) { return node.is(op); }))
+    return std::nullopt;
+  std::vector<Value> operands = node.operands;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Node& operand = builder.program().node(operands[i]);
+    if (!repeats(operand)) continue;
+    std::vector<Value> fewer = operands;
+    fewer[i] = operand.operands[0];
+    const std::vector<Shape> extents{builder.shape(fewer[0]), builder.shape(fewer[1])};
+    auto shapes = node.op->infer({node.attributes, extents, {}});
+    if (shapes && *shapes == node.shapes) operands = std::move(fewer);
+  }
+  if (operands == node.operands) return std::nullopt;
+  return addNormalForm(builder, *node.op, std::move(operands), node.attributes);
+}
+
+}  // namespace
+
+std::span<const Idiom> idioms() {
+  static const std::vector<Idiom> kIdioms = makeIdioms();
+  return kIdioms;
+}
+
+bool isLastOfIdiom(std::string_view op) {
+  return std::any_of(forms().begin(), forms().end(),
+                     [&](const Form& f) { return f.pieces.node(f.pieces.outputs()[0]).op->name == op; });
+}
+
+bool isPiece(const Node& node) {
+  return !node.is(ops::kInput) && (!node.op->layout || repeats(node));
+}
+
+std::optional<Value> recognised(NormalFormBuilder& builder, Value root) {
+  if (auto whole = asForm(builder, root)) return whole;
+  auto broadcast = withoutRepeats(builder, root);
+  if (!broadcast) return std::nullopt;
+  auto whole = asForm(builder, *broadcast);
+  return whole ? whole : broadcast;
 }
 
 std::optional<Pieces> piecesOf(const Program& program, int node) {

@@ -29,9 +29,13 @@ struct Idiom {
 /// In the language of rules, for tensors [M, K]; they stand for any number of dimensions in front.
 std::span<const Idiom> idioms();
 
-/// What `root`, which was added last, is the last piece of: the operator by itself, added with root's operands.
-/// Nullopt: no idiom.
+/// What `root`, which was added last, is the last piece of: the operator by itself, added with root's operands. Or, of
+/// a sum, difference, product or quotient, the operator without an Expand or Tile in front of it that it needs not,
+/// since it broadcasts. Nullopt: neither.
 std::optional<Value> recognised(NormalFormBuilder& builder, Value root);
+
+/// What counts where operators are counted of which a model makes what is one here: those that compute or repeat.
+bool isPiece(const Node& node);
 
 /// Idioms end in an operator of this name.
 bool isLastOfIdiom(std::string_view op);

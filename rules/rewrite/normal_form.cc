@@ -105,12 +105,25 @@ std::optional<Value> withoutOnes(NormalFormBuilder& builder, Value c) {
   return first == shape.begin() ? std::nullopt : regrouped(builder, c, Shape(first, shape.end()));
 }
 
-/// The operator of a value and a constant, where the constant has such dimensions and they do not count.
+/// A constant that an operator broadcasts, without an Expand or Tile that repeats it as the other operand's extents do,
+/// and without dimensions of extent 1 in front that do not count; nullopt where it has neither.
+std::optional<Value> narrower(const Application& a, size_t i) {
+  const Value x = a.operands[1 - i], c = a.operands[i];
+  if (a.builder.isConstant(x) || !a.builder.isConstant(c)) return std::nullopt;
+  const Node& repeated = a.builder.program().node(c);
+  if (repeated.is(ops::kExpand) || repeated.is(ops::kTile)) {
+    std::vector<Shape> extents = a.operandShapes;
+    extents[i] = a.shape(repeated.operands[0]);
+    auto shapes = a.op.infer({a.attributes, extents, {}});
+    if (shapes && (*shapes)[0] == a.result) return repeated.operands[0];
+  }
+  return a.shape(x).size() < a.shape(c).size() ? std::nullopt : withoutOnes(a.builder, c);
+}
+
+/// The operator of a value and a constant that is narrower.
 std::optional<Value> ofFewerDimensions(const Application& a, OpName op) {
   for (size_t i = 0; i < 2; ++i) {
-    const Value x = a.operands[i], c = a.operands[1 - i];
-    if (a.builder.isConstant(x) || !a.builder.isConstant(c) || a.shape(x).size() < a.shape(c).size()) continue;
-    if (auto fewer = withoutOnes(a.builder, c)) return a.addNormal(op, {x, *fewer});
+    if (auto fewer = narrower(a, i)) return a.addNormal(op, {a.operands[1 - i], *fewer});
   }
   return std::nullopt;
 }
@@ -245,9 +258,10 @@ std::optional<Value> gemm(const Application& a) {
 }
 
 /// Of a value and a constant, the operator `by` with `inverse` of the constant.
-std::optional<Value> withInverse(const Application& a, OpName by, OpName inverse) {
+std::optional<Value> withInverse(const Application& a, OpName op, OpName by, OpName inverse) {
   const Value x = a.operands[0], c = a.operands[1];
   if (a.builder.isConstant(x) || !a.builder.isConstant(c)) return std::nullopt;
+  if (auto fewer = narrower(a, 1)) return a.addNormal(op, {x, *fewer});
   return a.addNormal(by, {x, a.add(inverse, {c})});
 }
 
@@ -256,7 +270,7 @@ std::optional<Value> quotient(const Application& a) {
   if (numerator && numerator->value == 1 && a.result == a.operandShapes[1])
     return a.add(ops::kReciprocal, {a.operands[1]});
   if (auto y = ofNarrower(a)) return y;
-  return withInverse(a, ops::kMul, ops::kReciprocal);
+  return withInverse(a, ops::kDiv, ops::kMul, ops::kReciprocal);
 }
 
 // (x + c - m)·f + b, with one value of c for each channel: the mean is m - c.
@@ -312,7 +326,7 @@ std::optional<Value> einsum(const Application& a) {
 
 std::optional<Value> difference(const Application& a) {
   if (auto y = ofNarrower(a)) return y;
-  return withInverse(a, ops::kAdd, ops::kNeg);
+  return withInverse(a, ops::kSub, ops::kAdd, ops::kNeg);
 }
 
 std::optional<Value> clip(const Application& a) {

@@ -122,8 +122,9 @@ Bounded magnitude(Bounded x) {
   return x;
 }
 
-/// Of inputs as they are, x (x/6 + 1/2) between -3 and 3, where the sum cancels: it is off by what its argument is.
-Bound hardSwish(const Bounded& x) {
+/// Of inputs as they are, x times a sum that lies between 0 and 1, and that cancels next to 0 (HardSwish: x/6 + 1/2;
+/// Gelu: 1 + Erf, or 1 + Tanh): it is off by what its argument is.
+Bound gated(const Bounded& x) {
   if (!x.isExact()) return std::nullopt;
   return Bounded{-x.largest(), x.largest(), 0, true, 0, 0, kOfFunctions * x.largest(), x.atLargest / 2};
 }
@@ -198,7 +199,7 @@ Bound boundOf(const Node& n, const std::vector<Bounded>& x) {
   if (n.is(ops::kRelu)) return positivePart(x[0]);
   if (n.is(ops::kClip)) return clipped(x[0], n.number("min"), n.number("max"));
   if (n.is(ops::kAbs)) return magnitude(x[0]);
-  if (n.is(OpName{"HardSwish"})) return hardSwish(x[0]);
+  if (n.is(OpName{"HardSwish"}) || n.is(OpName{"Gelu"})) return gated(x[0]);
   if (n.is(ops::kSigmoid)) return sigmoid(x[0]);
   if (n.is(ops::kExp)) return exponential(x[0]);
   if (n.is(ops::kLog)) return logarithm(x[0]);

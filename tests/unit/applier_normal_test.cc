@@ -53,6 +53,10 @@ TEST(ApplierIdioms, AreReadAsTheOperator) {
              "q=Pow(x,k) l=Mul(q,b) u=Add(x,l) w=Mul(u,c) t=Tanh(w) p=Add(t,o) y=Mul(a,p)",
              18),
       "Layout Gelu");
+  EXPECT_EQ(readAs("x:f[B,5] h=f(0.5) b=f(0.044715) c=f(0.7978846) o=f(1) a=Mul(x,h) v=Mul(x,c) k=Mul(x,b) l=Mul(k,x) "
+                   "u=Add(l,o) w=Mul(v,u) t=Tanh(w) p=Add(t,o) y=Mul(a,p)",
+                   18),
+            "Gelu");
   EXPECT_EQ(readAs("x:f[B,5] g=Sigmoid(x) y=Mul(g,x)", 13), "Swish");
   EXPECT_EQ(readAs("x:f[B,5] c=f(1.702) u=Mul(x,c) g=Sigmoid(u) y=Mul(x,g)", 13), "Swish");
   EXPECT_EQ(readAs("x:f[B,5] z:f[B,5] g=Sigmoid(z) y=Mul(g,x)", 13), "Sigmoid Mul");

@@ -83,6 +83,19 @@ Value Definitions::sigmoid(Value x) {
   return make("Reciprocal", {make("Add", {inverted, number(1)})});
 }
 
+/// erf(x / sqrt(2))
+Value Definitions::errorOf(Value x) {
+  Value root = make("Sqrt", {number(2)});
+  return make("Erf", {make("Mul", {x, make("Reciprocal", {root})})});
+}
+
+/// tanh(c (x + 0.044715 x³)), near to it: c, which is sqrt(2 / pi), as a double.
+Value Definitions::approximateErrorOf(Value x) {
+  Value cube = make("Mul", {make("Mul", {x, x}), x});
+  Value bent = make("Add", {x, make("Mul", {cube, number(0.044715)})});
+  return make("Tanh", {make("Mul", {bent, number(0.79788456080286536)})});
+}
+
 /// tanh(ln(1 + e)) = ((1 + e)² - 1) / ((1 + e)² + 1); with p = e / (1 + e), q = 1 / (1 + e), so that p + q = 1, that is
 /// (1 - q²) / (1 + q²), where 1 - q² = (1 - q) (1 + q) = p (2 - p) and 1 + q² = 2 - (1 - q²).
 Value Definitions::tanhOfSoftplus(Value z) {
@@ -138,10 +151,9 @@ std::optional<Value> Definitions::write(const Node& node, const std::vector<Valu
     Attributes oneSixth{{"shape", std::vector<Expr>{}}, {"values", std::vector<Expr>{1}}, {"denominator", Expr(6)}};
     return make("Mul", {make("Mul", {x[0], make("Sub", {low, high})}), make("Table", {}, oneSixth)});
   }
-  if (op == "Gelu" && node.text("approximate") == "none") {
-    Value root = make("Sqrt", {number(2)});
-    Value error = make("Erf", {make("Mul", {x[0], make("Reciprocal", {root})})});
-    return make("Mul", {make("Add", {x[0], make("Mul", {x[0], error})}), number(0.5)});
+  if (op == "Gelu") {
+    Value gate = node.text("approximate") == "none" ? errorOf(x[0]) : approximateErrorOf(x[0]);
+    return make("Mul", {make("Add", {x[0], make("Mul", {x[0], gate})}), number(0.5)});
   }
   return std::nullopt;
 }

@@ -92,7 +92,7 @@ class Estimates {
     if (op == "Concat") return sideBySide(node.operands);
     const Estimate& a = at(node.operands.at(0));
     if (op == "Slice" || op == "Gather") return a;
-    if (op == "HardSwish") return gated(a);
+    if (op == "HardSwish" || op == "Gelu") return gated(a);
     for (Value v : node.operands) {
       if (at(v).growing > 0) throw Opaque("what is computed of an error that grows");
     }
@@ -184,10 +184,10 @@ class Estimates {
     return all;
   }
 
-  /// z times a gate from 0 to 1, which is 1/2 or more where z is positive. Its sum cancels next to z = -3: what it is
-  /// computed of counts, and must be what is given.
+  /// z times a gate from 0 to 1, which is 1/2 or more where z is positive. Its sum cancels, next to z = -3 or far below
+  /// 0: what it is computed of counts, and must be what is given.
   static Estimate gated(const Estimate& z) {
-    if (!z.isGiven()) throw Opaque("HardSwish of what is rounded");
+    if (!z.isGiven()) throw Opaque("a gate of what is rounded");
     Estimate y{-z.size(), z.size(), 0, z.timesInput};
     y.growing = kOfFunction * z.size();
     y.slope = z.slope / 2;

@@ -7,10 +7,13 @@
 namespace pet {
 namespace {
 
-/// The rows of a matrix along one of two dimensions in front of the last one: what an Unsqueeze makes of an input.
-bool isRowsAlong(const Program& p, Value v, int64_t missing) {
+/// The matrix whose rows lie along one of two dimensions in front of the last one: what an Unsqueeze is of, or an input
+/// that broadcasts along the first.
+std::optional<Value> rowsAlong(const Program& p, Value v, int64_t missing) {
   const Node& n = p.node(v);
-  return n.is(ops::kUnsqueeze) && n.list("axes") == std::vector<Expr>{missing} && p.node(n.operands[0]).is(ops::kInput);
+  if (n.is(ops::kInput) && missing == 0 && p.shape(v).size() == 2) return v;
+  if (!n.is(ops::kUnsqueeze) || n.list("axes") != std::vector<Expr>{missing}) return std::nullopt;
+  return p.node(n.operands[0]).is(ops::kInput) ? std::optional(n.operands[0]) : std::nullopt;
 }
 
 /// Σ_k f(x[m, k] - z[n, k]), f being this operator: x and z; empty if the program is another one.
@@ -21,11 +24,8 @@ std::vector<std::string> rowsOfDifferences(const Program& p, OpName f) {
   const Node& each = p.node(sum.operands[0]);
   if (!each.is(f) || !p.node(each.operands[0]).is(ops::kSub)) return {};
   const Node& difference = p.node(each.operands[0]);
-  if (!isRowsAlong(p, difference.operands[0], 1) || !isRowsAlong(p, difference.operands[1], 0)) return {};
-  std::vector<std::string> names;
-  for (Value v : difference.operands)
-    names.push_back(p.name(p.node(v).operands[0]));
-  return names;
+  const auto x = rowsAlong(p, difference.operands[0], 1), z = rowsAlong(p, difference.operands[1], 0);
+  return x && z ? std::vector{p.name(*x), p.name(*z)} : std::vector<std::string>();
 }
 
 /// |x[m, 0] - z[n, 0]| + … + |x[m, K - 1] - z[n, K - 1]|
