@@ -70,7 +70,7 @@ FAMILIES = [
     ("axes", ["cumsum"], False, ["Eye", "CumSum", "MatMul"], 1),
     ("exchanged", ["matmul-diagonal"], False, ["Mul"], 1),
     ("exchanged", ["pair-features"], False, ["MatMul", "Add"], 1),
-    ("expanded-square", ["distances-of-rows"], False, ["MatMul", "Mul", "Add"], 1),
+    ("expanded-square", ["distances-of-rows", "distances-to-codes"], False, ["MatMul", "Mul", "Add"], 1),
     ("axes", ["dft", "dft-inverse", "dft-real", "dft-real-whole"], False, ["Eye", "DFT", "MatMul"], 1),
     ("axes", ["dft-rows", "dft-rows-inverse", "dft-real-rows", "dft-images", "dft-images-inverse"], False, ["Eye", "DFT", "MatMul"], 2),
     ("axes", ["resize-nearest-3d", "softmax-channels", "log-softmax-channels", "mean-channels", "max-channels", "maxpool"], False, ["Layout"], 2),  # on views
@@ -79,6 +79,8 @@ FAMILIES = [
     ("definition", ["mish"], False, ["Sigmoid"], 1),
     ("definition", ["prelu-number"], False, ["LeakyRelu"], 1),
     ("definition", ["hard-swish-in-pieces"], False, ["HardSwish"], 1),
+    ("definition", ["layernorm-in-pieces"], False, ["LayerNormalization"], 1),
+    ("definition", ["einsum-state-rows", "einsum-of-state-rows"], False, ["Transpose", "MatMul"], 2),
     ("definition", ["where-positive"], False, ["Relu"], 1),
     ("definition", ["where-leaky"], False, ["LeakyRelu"], 1),
     ("definition", ["argmax-of-two"], False, ["Greater", "Where"], 1),

@@ -167,6 +167,32 @@ def unpatchify(x, size=16, channels=3):
     return x.reshape(batch, channels, side * size, side * size)
 
 
+class DistancesToCodes(nn.Module):
+    """Of rows to those of a weight, with both repeated first, as PaddleSeg's EncNet and NetVLAD have it."""
+
+    def __init__(self, codes, features):
+        super().__init__()
+        self.codes = nn.Parameter(normal(codes, features))
+
+    def forward(self, x):
+        rows = x[:, :, None].expand(*x.shape[:2], *self.codes.shape)
+        return ((rows - self.codes[None, None]) ** 2).sum(-1)
+
+
+class LayerNormInPieces(nn.Module):
+    """As TensorFlow writes it: x g + (b - m g), where g is the scale over the deviation."""
+
+    def __init__(self, features):
+        super().__init__()
+        self.scale, self.offset = (nn.Parameter(normal(features)) for _ in range(2))
+
+    def forward(self, x):
+        mean = x.mean(-1, keepdim=True)
+        variance = ((x - mean) ** 2).mean(-1, keepdim=True)
+        gain = torch.reciprocal(torch.sqrt(variance + 1e-6)) * self.scale
+        return x * gain + (self.offset - mean * gain)
+
+
 def inside(x, y):
     x = x.clone()
     x[:, :, 1:-1, 1:-1] = y
@@ -266,6 +292,8 @@ MAKERS = {
     "upsample_expand": of(upsample_expand),
     "repeat_last": of(repeat_last),
     "distances": of(lambda x, y: ((x[:, None] - y) ** 2).sum(-1)),
+    "distances_to_codes": lambda: DistancesToCodes(32, 512),
+    "layer_norm_in_pieces": lambda: LayerNormInPieces(192),
     "products_of_rows": of(lambda x, y: (x[:, None] * y).sum(-1)),
     "distances_of_boxes": of(lambda x, y: (x[:, None] - y).abs().sum(-1)),
     "pair_features": lambda: PairFeatures(64),
@@ -334,6 +362,8 @@ MAKERS = {
     "conv1d_mamba": lambda: Mamba(1536, 4),
     "einsum_scores": of(lambda x, y: torch.einsum("bsnh,btnh->bnts", x, y)),
     "einsum_linear_attention": of(lambda x, y: torch.einsum("bhnd,bhne->bhde", x, y)),
+    "einsum_state_rows": of(lambda k, v: torch.einsum("bshd,bshe->bhde", k, v)),
+    "einsum_of_state_rows": of(lambda q, m: torch.einsum("bshd,bhde->bshe", q, m)),
     "einsum_graph": of(lambda x, y: torch.einsum("nkctv,kvw->nctw", x, y), normal(3, 25, 25)),
     "einsum_channels": of(lambda x, y: torch.einsum("nchw,cd->ndhw", x, y), normal(64, 64)),
     "einsum_rows": of(lambda x, y: torch.einsum("bd,bd->b", x, y)),
