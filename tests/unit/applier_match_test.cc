@@ -176,6 +176,20 @@ TEST(ApplierMatch, AnOperatorInPiecesIsOneThatTheModelHasInAsMany) {
   EXPECT_TRUE(find(kPieces, modelOf(line + "c = Clip(u) min=0 max=5  t = Mul(c, x)  y = Div(t, six)")).sites.empty());
 }
 
+TEST(ApplierMatch, APatternThatRepeatsIsOfModelsThatDo) {
+  constexpr const char* kRepeats =
+      "pattern p {\n shape M K\n x: [M, K]\n s: [M, 1]\n t = Expand(s) shape=[M, K]\n y = Mul(x, t)\n}";
+  for (const char* repeats : {"t = Expand(s) shape=[2, 3]  ", "t = Tile(s) repeats=[1, 3]  "}) {
+    Found found = find(kRepeats, modelOf("x: [2, 3]  s: [2, 1]  " + std::string(repeats) + "y = Mul(x, t)"));
+    ASSERT_EQ(found.sites.size(), 1U) << repeats;
+    EXPECT_TRUE(found.sites[0].isInPieces);
+  }
+  Found found = find(kRepeats, modelOf("x: [2, 3]  s: [2, 1]  y = Mul(x, s)"));
+  EXPECT_TRUE(found.sites.empty());
+  ASSERT_EQ(found.refusals.size(), 1U);
+  EXPECT_EQ(found.refusals[0].reason.detail, "the model has it in fewer operators");
+}
+
 TEST(ApplierMatch, AClippedWeightIsAConstantWithinTheBounds) {
   constexpr const char* kWithin =
       "pattern p {\n shape N C H\n x: [N, C, H]\n w: const [C, 1]\n s = Clip(w) min=0 max=1\n y = PRelu(x, s)\n}";

@@ -58,6 +58,8 @@ TEST(ApplierIdioms, AreReadAsTheOperator) {
                    18),
             "Gelu");
   EXPECT_EQ(readAs("x:f[B,5] g=Sigmoid(x) y=Mul(g,x)", 13), "Swish");
+  EXPECT_EQ(readAs("x:f[B,5] y=ReduceSumSquare(x) axes=[1]", 13), "Square ReduceSum");
+  EXPECT_EQ(readAs("x:f[B,5] y=ReduceL1(x) axes=[1]", 13), "Abs ReduceSum");
   EXPECT_EQ(readAs("x:f[B,5] c=f(1.702) u=Mul(x,c) g=Sigmoid(u) y=Mul(x,g)", 13), "Swish");
   EXPECT_EQ(readAs("x:f[B,5] z:f[B,5] g=Sigmoid(z) y=Mul(g,x)", 13), "Sigmoid Mul");
   EXPECT_EQ(readAs("x:f[B,5] p=Softplus(x) t=Tanh(p) y=Mul(x,t)", 13), "Mish");
@@ -72,6 +74,38 @@ TEST(ApplierIdioms, AreWrittenAsTheyCame) {
   auto written = emit(graph, read.view, read.view);
   ASSERT_TRUE(written) << written.error().message();
   EXPECT_EQ(types(*written), types(graph));
+}
+
+constexpr const char* kPieces = R"(
+pattern pieces { shape M K : 1 <= M, 1 <= K
+  x: [M, K]
+  three = Constant() value=3
+  six = Constant() value=6
+  u = Add(x, three)
+  c = Clip(u) min=0 max=6
+  t = Mul(x, c)
+  y = Div(t, six) }
+rule whole of pieces {
+  class M K : 1 <= M, 1 <= K
+  numerics conditioned 33, spreads NaN
+  replacement {
+    y = HardSwish(x)
+  }
+})";
+
+TEST(ApplierIdioms, AreNoOperatorThatTheOpsetLacks) {
+  for (int64_t opset : {13, 14}) {
+    const Graph graph = withOutputs(graphOf(
+        "x:f[2,5] three=f(3) zero=f(0) six=f(6) u=Add(x,three) c=Clip(u,zero,six) t=Mul(x,c) y=Div(t,six)", opset));
+    const Applied result = applied({graph, nullptr}, rulesOf(kPieces), all());
+    EXPECT_EQ(result.report.fired.size(), opset == 14 ? 1U : 0U)
+        << (result.report.refused.empty() ? "" : result.report.refused[0].reason.detail);
+    EXPECT_EQ(types(result.model.graph) == types(graph), opset == 13);
+    if (opset == 14) continue;
+    ASSERT_EQ(result.report.refused.size(), 1U);
+    EXPECT_EQ(result.report.refused[0].reason.kind, ReasonKind::kOpset);
+    EXPECT_EQ(result.report.refused[0].reason.value, "14");
+  }
 }
 
 constexpr const char* kRelusMeet = R"(
