@@ -247,6 +247,7 @@ OF_LATEST = {  # table: (what its result says it is of, lines)
     "engine_zoo": ("engine_zoo", engine_lines),
     "exports": ("exports", exports_lines),
     "exports_keras": ("exports_keras", exports_lines),
+    "exports_paddle_jax": ("exports_paddle_jax", exports_lines),
     "families": ("families", families_lines),
     "families_intel": ("families_intel", families_lines),
     "predictor": ("predictor", predictor_lines),
@@ -255,7 +256,7 @@ OF_LATEST = {  # table: (what its result says it is of, lines)
     "zoo_by_size": ("zoo", zoo_tables.by_size),
     "zoo_each": ("zoo", zoo_tables.each),
 }
-FIGURES = {"cost": "cases", "predictor": "devices", **dict.fromkeys([*BY_MODEL, "zoo", "engine_zoo", "exports", "exports_keras", "cliffs", "cliffs_elsewhere", "cliffs_intel", "families", "families_intel"], "models")}  # by what a result is of
+FIGURES = {"cost": "cases", "predictor": "devices", **dict.fromkeys([*BY_MODEL, "zoo", "engine_zoo", "exports", "exports_keras", "exports_paddle_jax", "cliffs", "cliffs_elsewhere", "cliffs_intel", "families", "families_intel"], "models")}  # by what a result is of
 
 
 def read_results(folder):

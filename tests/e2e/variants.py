@@ -41,6 +41,7 @@ EXCEPTIONS = {
     ("open", "scatter_inside"): TABLE,
     ("opset13", "scatter_inside"): SCATTER,
     ("opset17", "scatter_inside"): SCATTER,
+    ("opset13", "layer_norm_in_pieces"): "LayerNormalization is of opset 17",
     ("opset13", "windows"): WINDOWS,
     ("opset17", "windows"): WINDOWS,
     ("fp16", "products_of_rows"): SUMS,
@@ -58,6 +59,7 @@ MISSING = {
     **{(v, f): "TorchScript's exporter has no DFT" for v in ["opset13", "opset17"] for f in ["dft_400", "dft_64", "stft_400", "stft_512"]},
     **{(v, "unpatchify"): "TorchScript's exporter does not run its Python" for v in ["opset13", "opset17"]},
     **{("fp16", f): "torch has no FFT in half precision on a CPU" for f in ["dft_400", "dft_64", "stft_400", "stft_512"]},
+    ("odd", "einsum_of_state_rows"): "its operands share each of their inner extents",
     **{("odd", f): WHOLE for f in ["dot_of_rows", "kernel_covers", "maps_of_one", "patches", "patches_3d", "resize_linear_tokens", "skinning", "unpatchify"]},
     ("fp16", "onehot_table"): "its module multiplies by float",
 }

@@ -1,4 +1,4 @@
-"""What libraries.py and libraries_keras.py have in common: their command line."""
+"""What libraries.py and its like have in common: their command line."""
 
 import argparse
 import pathlib
