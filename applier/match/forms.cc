@@ -6,8 +6,8 @@
 
 #include "ir/ops/einsum.h"
 #include "ir/ops/op.h"
+#include "ir/pieces.h"
 #include "rules/rewrite/batch.h"
-#include "rules/rewrite/idioms.h"
 #include "rules/rewrite/normal_form.h"
 
 namespace pet {
@@ -44,12 +44,12 @@ Program withLettersInOrder(const Program& program, bool isExchanged) {
   return std::move(builder).finish(program.outputs());
 }
 
-/// The pieces (rules/rewrite/idioms.h), of what is no constant.
+/// The pieces (ir/pieces.h), of what is no constant.
 int operatorsIn(const Program& program) {
   const std::vector<bool> constant = constantNodes(program);
   int count = 0;
   for (size_t i = 0; i < constant.size(); ++i) {
-    count += !constant[i] && rewrite::isPiece(program.nodes()[i]);
+    count += !constant[i] && isPiece(program.nodes()[i]);
   }
   return count;
 }

@@ -8,7 +8,7 @@
 #include "applier/view/element_types.h"
 #include "applier/view/evaluate_constants.h"
 #include "ir/ops/op.h"
-#include "rules/rewrite/idioms.h"
+#include "ir/pieces.h"
 
 namespace pet {
 
@@ -154,7 +154,7 @@ int ViewBuilder::countPieces(int node, std::set<int>& known) const {
   if (constant_[static_cast<size_t>(node)] || !known.insert(node).second) return 0;
   const Node& n = program().nodes()[static_cast<size_t>(node)];
   auto whole = view_.pieces.find(node);
-  int count = whole != view_.pieces.end() ? whole->second : rewrite::isPiece(n) ? 1 : 0;
+  int count = whole != view_.pieces.end() ? whole->second : isPiece(n) ? 1 : 0;
   for (Value v : n.operands)
     count += countPieces(v.node, known);
   return count;

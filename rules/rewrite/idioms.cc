@@ -7,6 +7,7 @@
 
 #include "ir/ops/definition.h"
 #include "ir/ops/op.h"
+#include "ir/pieces.h"
 #include "ir/text.h"
 #include "rules/rewrite/batch.h"
 #include "rules/rewrite/bind.h"
@@ -224,10 +225,6 @@ std::optional<Value> asForm(NormalFormBuilder& builder, Value root) {
   return std::nullopt;
 }
 
-bool repeats(const Node& node) {
-  return node.is(ops::kExpand) || node.is(ops::kTile);
-}
-
 /// An operator that broadcasts, of what an operand is that is repeated first, where the other one's extents do it.
 std::optional<Value> withoutRepeats(NormalFormBuilder& builder, Value root) {
   constexpr OpName kBroadcast[] = {ops::kAdd, ops::kSub, ops::kMul, ops::kDiv};
@@ -258,10 +255,6 @@ std::span<const Idiom> idioms() {
 bool isLastOfIdiom(std::string_view op) {
   return std::any_of(forms().begin(), forms().end(),
                      [&](const Form& f) { return f.pieces.node(f.pieces.outputs()[0]).op->name == op; });
-}
-
-bool isPiece(const Node& node) {
-  return !node.is(ops::kInput) && (!node.op->layout || repeats(node));
 }
 
 std::optional<Value> recognised(NormalFormBuilder& builder, Value root) {

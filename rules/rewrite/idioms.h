@@ -34,9 +34,6 @@ std::span<const Idiom> idioms();
 /// since it broadcasts. Nullopt: neither.
 std::optional<Value> recognised(NormalFormBuilder& builder, Value root);
 
-/// What counts where operators are counted of which a model makes what is one here: those that compute or repeat.
-bool isPiece(const Node& node);
-
 /// Idioms end in an operator of this name.
 bool isLastOfIdiom(std::string_view op);
 

@@ -9,6 +9,7 @@
 #include "ir/layout_algebra.h"
 #include "ir/no_op.h"
 #include "ir/ops/op.h"
+#include "ir/pieces.h"
 #include "rules/rewrite/counting.h"
 #include "rules/rewrite/einsum.h"
 #include "rules/rewrite/idioms.h"
@@ -111,7 +112,7 @@ std::optional<Value> narrower(const Application& a, size_t i) {
   const Value x = a.operands[1 - i], c = a.operands[i];
   if (a.builder.isConstant(x) || !a.builder.isConstant(c)) return std::nullopt;
   const Node& repeated = a.builder.program().node(c);
-  if (repeated.is(ops::kExpand) || repeated.is(ops::kTile)) {
+  if (repeats(repeated)) {
     std::vector<Shape> extents = a.operandShapes;
     extents[i] = a.shape(repeated.operands[0]);
     auto shapes = a.op.infer({a.attributes, extents, {}});

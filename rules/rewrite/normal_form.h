@@ -48,7 +48,8 @@ class NormalFormBuilder {
 /// - a product of two matrices that are computed, times a number before or behind it: the first one times the number;
 /// - an operand of a sum, difference, product or quotient has no dimensions of extent 1 in front that a Layout put
 ///   there, where the other operand has as many dimensions (and other extents, if the first one is read again);
-/// - a constant in a sum, difference, product or quotient has no Expand or Tile that repeats it as broadcasting does; it,
+/// - a constant in a sum, difference, product or quotient has no Expand or Tile that repeats it as broadcasting does;
+/// it,
 ///   and the slope of a PRelu, has no dimensions of extent 1 in front;
 /// - (x + a)·c with constants of the same extents, one of them not 1: x·c + a·c; (x + a) + c and (x·a)·c with one
 ///   constant; a BatchNormalization of x + a with one value for each channel: of x, with another mean; where nothing
