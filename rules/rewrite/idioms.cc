@@ -228,7 +228,7 @@ std::optional<Value> asForm(NormalFormBuilder& builder, Value root) {
 /// An operator that broadcasts, of what an operand is that is repeated first, where the other one's extents do it.
 std::optional<Value> withoutRepeats(NormalFormBuilder& builder, Value root) {
   constexpr OpName kBroadcast[] = {ops::kAdd, ops::kSub, ops::kMul, ops::kDiv};
-  const Node node = builder.program().node(root);
+  const Node& node = builder.program().node(root);
   if (std::none_of(std::begin(kBroadcast), std::end(kBroadcast), [&](const OpName& op) { return node.is(op); }))
     return std::nullopt;
   std::vector<Value> operands = node.operands;
