@@ -26,8 +26,8 @@ std::vector<Value> readPool(const Lifting& l, const OnnxRow& row) {
   return {l.add(row.op, {x}, std::move(attributes))};
 }
 
-std::vector<Value> readReduce(const Lifting& l, const OnnxRow& row) {
-  Value x = l.operand(0);
+/// The operator on `x`, along the axes that the node has by such a row.
+std::vector<Value> reduced(const Lifting& l, const OnnxRow& row, std::string_view op, Value x) {
   size_t rank = l.rank(x);
   auto axes = l.given(row["axes"]);
   if ((!axes || axes->empty()) && l.integer("noop_with_empty_axes", 0) != 0) Lifting::refuse("nothing is reduced");
@@ -38,9 +38,17 @@ std::vector<Value> readReduce(const Lifting& l, const OnnxRow& row) {
     a = static_cast<int64_t>(l.axis(a, rank));
   std::sort(axes->begin(), axes->end());
   bool keep = l.integer(row["keepdims"]) != 0;
-  if (row.type == "ReduceSumSquare") x = l.add("Square", {x});
-  if (row.type == "ReduceL1") x = l.add("Abs", {x});
-  return {l.add(row.op, {x}, {{"axes", exprs(*axes)}, {"keepdims", Expr(keep ? 1 : 0)}})};
+  return {l.add(op, {x}, {{"axes", exprs(*axes)}, {"keepdims", Expr(keep ? 1 : 0)}})};
+}
+
+std::vector<Value> readReduce(const Lifting& l, const OnnxRow& row) {
+  return reduced(l, row, row.op, l.operand(0));
+}
+
+/// A sum of squares or magnitudes: ONNX gives it its axes as it does ReduceL2, an operand from opset 18 on.
+std::vector<Value> readSumOfSizes(const Lifting& l, const OnnxRow& row) {
+  const Value sizes = l.add(row.type == "ReduceL1" ? "Abs" : "Square", {l.operand(0)});
+  return reduced(l, *findReader("ReduceL2"), "ReduceSum", sizes);
 }
 
 const OnnxRow kOnnxPoolRows[] = {
@@ -50,8 +58,8 @@ const OnnxRow kOnnxPoolRows[] = {
     {.op = "ReduceMean", .read = readReduce},
     {.op = "ReduceMax", .read = readReduce},
     {.op = "ReduceL2", .read = readReduce},
-    {.op = "ReduceSum", .type = "ReduceSumSquare", .read = readReduce, .write = nullptr},
-    {.op = "ReduceSum", .type = "ReduceL1", .read = readReduce, .write = nullptr},
+    {.type = "ReduceSumSquare", .read = readSumOfSizes, .write = nullptr},
+    {.type = "ReduceL1", .read = readSumOfSizes, .write = nullptr},
 };
 
 }  // namespace

@@ -58,8 +58,6 @@ TEST(ApplierIdioms, AreReadAsTheOperator) {
                    18),
             "Gelu");
   EXPECT_EQ(readAs("x:f[B,5] g=Sigmoid(x) y=Mul(g,x)", 13), "Swish");
-  EXPECT_EQ(readAs("x:f[B,5] y=ReduceSumSquare(x) axes=[1]", 13), "Square ReduceSum");
-  EXPECT_EQ(readAs("x:f[B,5] y=ReduceL1(x) axes=[1]", 13), "Abs ReduceSum");
   EXPECT_EQ(readAs("x:f[B,5] c=f(1.702) u=Mul(x,c) g=Sigmoid(u) y=Mul(x,g)", 13), "Swish");
   EXPECT_EQ(readAs("x:f[B,5] z:f[B,5] g=Sigmoid(z) y=Mul(g,x)", 13), "Sigmoid Mul");
   EXPECT_EQ(readAs("x:f[B,5] p=Softplus(x) t=Tanh(p) y=Mul(x,t)", 13), "Mish");
@@ -74,6 +72,20 @@ TEST(ApplierIdioms, AreWrittenAsTheyCame) {
   auto written = emit(graph, read.view, read.view);
   ASSERT_TRUE(written) << written.error().message();
   EXPECT_EQ(types(*written), types(graph));
+}
+
+TEST(ApplierIdioms, SumsOfSquaresAndOfMagnitudesAreAlongTheirAxes) {
+  for (const auto& [op, wanted] : {std::pair{"ReduceSumSquare", "Square ReduceSum"}, {"ReduceL1", "Abs ReduceSum"}}) {
+    for (int64_t opset : {13, 17, 18}) {
+      const std::string axes =
+          opset < 18 ? "y=" + std::string(op) + "(x) axes=[1]" : "a=i{1} y=" + std::string(op) + "(x,a)";
+      const Normalised read = normalise(withOutputs(graphOf("x:f[3,5] " + axes, opset)));
+      EXPECT_EQ(operators(read.view), wanted);
+      const Program& program = read.view.program;
+      ASSERT_EQ(program.outputs().size(), 1U);
+      EXPECT_EQ(program.shape(program.outputs()[0]), Shape({3, 1})) << op << " in opset " << opset;
+    }
+  }
 }
 
 constexpr const char* kPieces = R"(
