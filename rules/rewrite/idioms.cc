@@ -7,7 +7,6 @@
 
 #include "ir/ops/definition.h"
 #include "ir/ops/op.h"
-#include "ir/pieces.h"
 #include "ir/text.h"
 #include "rules/rewrite/batch.h"
 #include "rules/rewrite/bind.h"
@@ -226,21 +225,14 @@ std::optional<Value> asForm(NormalFormBuilder& builder, Value root) {
 }
 
 /// An operator that broadcasts, of what an operand is that is repeated first, where the other one's extents do it.
-std::optional<Value> withoutRepeats(NormalFormBuilder& builder, Value root) {
+std::optional<Value> asBroadcast(NormalFormBuilder& builder, Value root) {
   constexpr OpName kBroadcast[] = {ops::kAdd, ops::kSub, ops::kMul, ops::kDiv};
   const Node& node = builder.program().node(root);
   if (std::none_of(std::begin(kBroadcast), std::end(kBroadcast), [&](const OpName& op) { return node.is(op); }))
     return std::nullopt;
   std::vector<Value> operands = node.operands;
-  for (size_t i = 0; i < operands.size(); ++i) {
-    const Node& operand = builder.program().node(operands[i]);
-    if (!repeats(operand)) continue;
-    std::vector<Value> fewer = operands;
-    fewer[i] = operand.operands[0];
-    const std::vector<Shape> extents{builder.shape(fewer[0]), builder.shape(fewer[1])};
-    auto shapes = node.op->infer({node.attributes, extents, {}});
-    if (shapes && *shapes == node.shapes) operands = std::move(fewer);
-  }
+  for (size_t i = 0; i < operands.size(); ++i)
+    operands[i] = withoutRepeats(builder, *node.op, node.attributes, operands, i, node.shapes[0]).value_or(operands[i]);
   if (operands == node.operands) return std::nullopt;
   return addNormalForm(builder, *node.op, std::move(operands), node.attributes);
 }
@@ -259,7 +251,7 @@ bool isLastOfIdiom(std::string_view op) {
 
 std::optional<Value> recognised(NormalFormBuilder& builder, Value root) {
   if (auto whole = asForm(builder, root)) return whole;
-  auto broadcast = withoutRepeats(builder, root);
+  auto broadcast = asBroadcast(builder, root);
   if (!broadcast) return std::nullopt;
   auto whole = asForm(builder, *broadcast);
   return whole ? whole : broadcast;

@@ -111,13 +111,7 @@ std::optional<Value> withoutOnes(NormalFormBuilder& builder, Value c) {
 std::optional<Value> narrower(const Application& a, size_t i) {
   const Value x = a.operands[1 - i], c = a.operands[i];
   if (a.builder.isConstant(x) || !a.builder.isConstant(c)) return std::nullopt;
-  const Node& repeated = a.builder.program().node(c);
-  if (repeats(repeated)) {
-    std::vector<Shape> extents = a.operandShapes;
-    extents[i] = a.shape(repeated.operands[0]);
-    auto shapes = a.op.infer({a.attributes, extents, {}});
-    if (shapes && (*shapes)[0] == a.result) return repeated.operands[0];
-  }
+  if (auto once = withoutRepeats(a.builder, a.op, a.attributes, a.operands, i, a.result)) return once;
   return a.shape(x).size() < a.shape(c).size() ? std::nullopt : withoutOnes(a.builder, c);
 }
 
@@ -596,6 +590,21 @@ Program ProgramNormaliser::run() {
 }
 
 }  // namespace
+
+std::optional<Value> withoutRepeats(const NormalFormBuilder& builder,
+                                    const OpRow& op,
+                                    const Attributes& attributes,
+                                    const std::vector<Value>& operands,
+                                    size_t operand,
+                                    const Shape& result) {
+  const Node& repeated = builder.program().node(operands[operand]);
+  if (!repeats(repeated)) return std::nullopt;
+  std::vector<Shape> extents;
+  for (size_t i = 0; i < operands.size(); ++i)
+    extents.push_back(builder.shape(i == operand ? repeated.operands[0] : operands[i]));
+  auto shapes = op.infer({attributes, extents, {}});
+  return shapes && (*shapes)[0] == result ? std::optional(repeated.operands[0]) : std::nullopt;
+}
 
 std::optional<Value> regrouped(NormalFormBuilder& builder, Value x, const Shape& to) {
   if (builder.shape(x) == to) return x;

@@ -49,8 +49,7 @@ class NormalFormBuilder {
 /// - an operand of a sum, difference, product or quotient has no dimensions of extent 1 in front that a Layout put
 ///   there, where the other operand has as many dimensions (and other extents, if the first one is read again);
 /// - a constant in a sum, difference, product or quotient has no Expand or Tile that repeats it as broadcasting does;
-/// it,
-///   and the slope of a PRelu, has no dimensions of extent 1 in front;
+/// - such a constant, or the slope of a PRelu, has no dimensions of extent 1 in front;
 /// - (x + a)·c with constants of the same extents, one of them not 1: x·c + a·c; (x + a) + c and (x·a)·c with one
 ///   constant; a BatchNormalization of x + a with one value for each channel: of x, with another mean; where nothing
 ///   else reads what x is part of;
@@ -63,6 +62,14 @@ class NormalFormBuilder {
 /// - Where that chooses a constant where its condition, a constant, holds: where the opposite holds not; and where a
 ///   condition that is computed does not hold: what it chooses where that holds, and else, exchanged.
 Value addNormalForm(NormalFormBuilder& builder, const OpRow& op, std::vector<Value> operands, Attributes attributes);
+/// What the operand repeats (Expand, Tile), where the operator broadcasts it to the same result of these extents;
+/// nullopt where it does not.
+std::optional<Value> withoutRepeats(const NormalFormBuilder& builder,
+                                    const OpRow& op,
+                                    const Attributes& attributes,
+                                    const std::vector<Value>& operands,
+                                    size_t operand,
+                                    const Shape& result);
 /// `x` with other extents and its elements in the same order; nullopt where no Layout does it.
 std::optional<Value> regrouped(NormalFormBuilder& builder, Value x, const Shape& to);
 

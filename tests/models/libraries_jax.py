@@ -285,7 +285,7 @@ def decoder(grouped, x=(1, 128, 384)):
     return nnx.Sequential(layer(), layer(), nnx.RMSNorm(384, rngs=RNGS)), [x]
 
 
-def bert(tokens=(1, 128)):
+def bert(tokens=jax.ShapeDtypeStruct((1, 128), jnp.int32)):
     def layer():
         return Net(lambda net, x: (lambda y: net.norm_2(y + net.mlp(y)))(net.norm_1(x + net.attention(x))),
                    norm_1=layer_norm(384), norm_2=layer_norm(384), attention=attention(384, 6), mlp=mlp(384, 1536))
@@ -394,12 +394,14 @@ MODELS |= {"decoder": lambda: decoder(6), "decoder_grouped": lambda: decoder(2)}
 
 def export(name, path):
     from jax2onnx import to_onnx
-    module, shapes = MODELS[name]()
+    global RNGS
+    RNGS = nnx.Rngs(0)  # of each model the same, whichever come before it
+    module, inputs = MODELS[name]()
     random = np.random.default_rng(0)
     state = nnx.state(module, nnx.Any(nnx.Param, nnx.BatchStat))
     nnx.update(module, jax.tree.map(lambda leaf: jnp.asarray(spread(np.asarray(leaf), random)), state))
-    kind = jnp.int32 if name == "bert" else jnp.float32
-    path.write_bytes(to_onnx(module, [jax.ShapeDtypeStruct(shape, kind) for shape in shapes]).SerializeToString())
+    inputs = [jax.ShapeDtypeStruct(of, jnp.float32) if isinstance(of, tuple) else of for of in inputs]
+    path.write_bytes(to_onnx(module, inputs).SerializeToString())
 
 
 if __name__ == "__main__":

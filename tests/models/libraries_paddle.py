@@ -26,8 +26,8 @@ from export import spread
 OPSET = 17
 
 
-def image(size, height=None, channels=3):
-    return [InputSpec([1, channels, height or size, size], "float32", "image")]
+def image(size, height=None):
+    return [InputSpec([1, 3, height or size, size], "float32", "image")]
 
 
 # ---- libraries
