@@ -12,6 +12,8 @@
 #include "applier/operators/stored_operands.h"
 #include "applier/replace/splice.h"
 #include "ir/ops/op.h"
+#include "ir/pieces.h"
+#include "rules/rewrite/idioms.h"
 
 namespace pet {
 namespace {
@@ -62,14 +64,24 @@ EmissionTrial tryEmissionIn(int64_t opset, const MatchIndex& index, const Rewrit
   return tryEmission(replacedAt(index, rewrite), opset, view.openSizes);
 }
 
+/// In how many operators a node is written where the opset lacks its own.
+int piecesAsWritten(const Program& program, int node) {
+  const auto pieces = rewrite::piecesOf(program, node);
+  if (!pieces) return 0;
+  const auto& nodes = pieces->program.nodes();
+  return static_cast<int>(std::count_if(nodes.begin(), nodes.end(), isPiece));
+}
+
 /// Where the model has an operator in pieces: the opset that the operator needs, if the model's lacks it, so that it
-/// would be written in pieces again.
-std::optional<int64_t> opsetOfWhole(const Graph& graph, const Rewrite& rewrite) {
+/// would be written in pieces again, and these are more than half as many.
+std::optional<int64_t> opsetOfWhole(const Graph& graph, const MatchIndex& index, const Rewrite& rewrite) {
   if (!rewrite.site.isInPieces) return std::nullopt;
   int64_t needed = 0;
-  for (const Node& n : rewrite.replacement.nodes()) {
-    const OnnxRow* row = findWriter(n.op->name);
-    if (row) needed = std::max(needed, row->since);
+  for (int i = 0; i < static_cast<int>(rewrite.replacement.nodes().size()); ++i) {
+    const OnnxRow* row = findWriter(rewrite.replacement.nodes()[static_cast<size_t>(i)].op->name);
+    if (!row || row->since <= graph.opset) continue;
+    const int pieces = piecesAsWritten(rewrite.replacement, i);
+    if (pieces == 0 || 2 * pieces > index.piecesOf(rewrite.site.anchor)) needed = std::max(needed, row->since);
   }
   return needed > graph.opset ? std::optional(needed) : std::nullopt;
 }
@@ -77,7 +89,7 @@ std::optional<int64_t> opsetOfWhole(const Graph& graph, const Rewrite& rewrite) 
 /// The model's element types and opset are not for the replacement; else how many sizes it has to compute is entered.
 std::optional<Reason> whyNotWritten(const Graph& graph, const MatchIndex& index, Rewrite& rewrite) {
   if (auto why = whyNotTyped(index, rewrite)) return Reason{ReasonKind::kNotWritten, *why};
-  if (auto opset = opsetOfWhole(graph, rewrite)) {
+  if (auto opset = opsetOfWhole(graph, index, rewrite)) {
     return Reason{ReasonKind::kOpset,
                   fmt::format("the operator needs opset {}, the model has {}", *opset, graph.opset),
                   {},
@@ -104,6 +116,26 @@ bool changesNothing(const Rewrite& rewrite, const View& before, const View& afte
   return operatorsOf(before.program) == operatorsOf(after.program);
 }
 
+/// The pattern only scales and shifts what a Conv in front gives to nothing else. Engines take that into the Conv's
+/// weights by themselves (ONNX Runtime's ConvMulFusion and ConvAddFusion).
+bool isTakenInByConv(const MatchIndex& index, const Site& site) {
+  const Program& pattern = *site.program;
+  const auto& nodes = pattern.nodes();
+  for (const Node& n : nodes) {
+    const bool isAffine = n.is(ops::kMul) || n.is(ops::kAdd);
+    if (!n.is(ops::kInput) &&
+        (!isAffine || !(isConstant(pattern, n.operands[0]) || isConstant(pattern, n.operands[1]))))
+      return false;
+  }
+  return std::any_of(site.inputs.begin(), site.inputs.end(), [&](Value v) {
+    const Node* from = &index.view().program.node(v);
+    const bool isBiased = from->is(ops::kAdd) && index.isConstant(from->operands[1]);
+    if (isBiased && index.readersOf(from->operands[0]).size() == 1)
+      from = &index.view().program.node(from->operands[0]);
+    return from->is(ops::kConv) && index.readersOf(v).size() == 1;
+  });
+}
+
 /// Why what the rule would write is not wanted in place of what stands there.
 std::optional<Reason> whyNotNew(const MatchIndex& index,
                                 const Rewrite& rewrite,
@@ -111,6 +143,8 @@ std::optional<Reason> whyNotNew(const MatchIndex& index,
                                 const Policy& policy,
                                 const EarlierRules& earlier) {
   if (policy.all && generation(name) == 0) return std::nullopt;
+  if (!policy.all && isTakenInByConv(index, rewrite.site))
+    return Reason{ReasonKind::kNothingToDo, "engines take it into the Conv in front"};
   const ViewPart part(index.view(), index.uses(), {rewrite.site.nodes.begin(), rewrite.site.nodes.end()});
   const View after = simplify(replacedAt(index, rewrite));
   if (!policy.all && changesNothing(rewrite, part.view(), after))

@@ -394,6 +394,7 @@ Inference infer(const Graph& graph, const InferOptions& options) {
       }
     }
     result.least = common.sizes.leastValues();
+    result.made = common.sizes.operations();
     distrustUnseenCalls(graph, common.isComplete, result);
     return result;
   }

@@ -79,6 +79,9 @@ struct Inference {
   std::map<std::string, Expr, std::less<>> equal = {};
   /// The least value of each symbol in `types`; of one that is not here nothing is known.
   std::map<std::string, int64_t, std::less<>> least;
+  /// What symbols in `types` are that stand for an operation on others (a maximum, N·S - 1), where those have these
+  /// values; nullopt: then it has none. Each behind those that it is made of.
+  std::vector<std::pair<std::string, std::function<std::optional<int64_t>(const Bindings&)>>> made;
   std::vector<InferenceProblem> problems;
   std::map<const Graph*, InferredScope> inside;      ///< the subgraphs that were looked into
   std::map<const Function*, FunctionUse> functions;  ///< those that are called
@@ -91,8 +94,8 @@ struct Inference {
 /// Subgraphs and the bodies of functions are inferred from what goes in; of what a Loop carries, the extents that it
 /// keeps. Where the inference is sure and the declaration contradicts, that is a problem and the inference is taken.
 /// What is said holds for runs in which every window fits into its padded operand and a Reshape's target that depends
-/// on symbols holds no 0; no dimension has 2^31 positions. Work and memory are bounded by the graph's size. The result
-/// points into `graph`.
+/// on symbols holds no 0; no dimension has kFarAway positions. Work and memory are bounded by the graph's size. The
+/// result points into `graph`.
 Inference infer(const Graph& graph, const InferOptions& options = {});
 
 }  // namespace pet

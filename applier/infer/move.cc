@@ -99,12 +99,12 @@ void inferSplit(NodeInference& n) {
 }
 
 /// A position as Slice reads it: from the end below 0, and no further than `low` and `high`. Nullopt: not known. A
-/// constant far away is "to the end".
+/// constant far away is "to the end": kFarAway.
 std::optional<Dim> clamped(NodeInference& n, const Dim& position, const Dim& extent, int64_t low, const Dim& high) {
   Sizes& s = n.sizes();
   if (auto k = position.asConstant()) {
-    if (*k >= INT32_MAX) return high;
-    if (*k <= -INT32_MAX) return Dim(low);
+    if (*k >= kFarAway) return high;
+    if (*k <= -kFarAway) return Dim(low);
     return *k < 0 ? s.maximum(s.add(extent, Dim(*k)), Dim(low)) : s.minimum(Dim(*k), high);
   }
   if (s.least(position) >= 0) return s.minimum(position, high);

@@ -88,6 +88,21 @@ bool isBefore(const Dim& a, const Dim& b) {
   return a.atoms() < b.atoms();
 }
 
+/// The operation that a symbol stands for, on numbers; nullopt: it has no value there.
+std::optional<int64_t> applied(std::string_view operation, int64_t a, int64_t b) {
+  if (operation == "size") return a;
+  if (operation == "+") return checkedAdd(a, b);
+  if (operation == "max") return std::max(a, b);
+  if (operation == "min") return std::min(a, b);
+  if (operation == "abs") return std::abs(a);
+  if (operation == "broadcast") return b == 1 || a == b ? std::optional(a) : a == 1 ? std::optional(b) : std::nullopt;
+  if (b <= 0) return std::nullopt;
+  if (operation == "/") return a / b;
+  if (operation == "floor /") return floorDivide(a, b);
+  if (operation == "exact /") return a % b == 0 ? std::optional(a / b) : std::nullopt;
+  return a < 0 ? std::nullopt : std::optional(a % b);  // mod, fmod
+}
+
 std::string identifierOf(std::string_view text) {
   std::string name;
   for (char c : text.substr(0, kLongestName))
@@ -172,6 +187,12 @@ Dim Sizes::opaque(std::string_view operation, const Dim& a, const Dim& b, std::o
   Dim made = fresh(least);
   remembered_ += key.size();
   if (remembered_ > kMostRemembered) return made;
+  if (auto name = made.affine().asVariable()) {
+    operations_.emplace_back(*name, [operation = std::string(operation), a, b](const Bindings& sizes) {
+      const auto x = a.evaluate(sizes), y = b.evaluate(sizes);
+      return x && y ? applied(operation, *x, *y) : std::nullopt;
+    });
+  }
   opaque_.emplace(std::move(key), made);
   return made;
 }

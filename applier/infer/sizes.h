@@ -1,10 +1,12 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "applier/infer/equal_symbols.h"
@@ -43,6 +45,11 @@ class Sizes {
 
   /// The least values of the symbols of which one is known.
   std::map<std::string, int64_t, std::less<>> leastValues() const;
+
+  /// The symbols that stand for an operation, in the order in which they were made: Inference::made.
+  std::vector<std::pair<std::string, std::function<std::optional<int64_t>(const Bindings&)>>> operations() const {
+    return operations_;
+  }
 
   Dim add(const Dim& a, const Dim& b);
   Dim subtract(const Dim& a, const Dim& b) { return add(a, multiply(b, Dim(-1))); }
@@ -108,6 +115,7 @@ class Sizes {
   std::set<std::string, std::less<>> varying_;
   std::map<std::string, std::pair<Dim, Dim>, std::less<>> bounds_;  ///< symbol of a minimum -> of what
   std::map<std::string, Dim, std::less<>> opaque_;                  ///< operation and operands -> the symbol for them
+  std::vector<std::pair<std::string, std::function<std::optional<int64_t>(const Bindings&)>>> operations_;
 };
 
 }  // namespace pet

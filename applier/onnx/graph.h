@@ -38,6 +38,10 @@ enum class ElementType : int {
   kBfloat16 = 16,
 };
 
+/// A Slice that ends so far away ends with its operand: torch writes the largest integers, tf2onnx writes this. No
+/// dimension has as many positions.
+constexpr int64_t kFarAway = 1'000'000'000;
+
 /// Bytes of one element; 0 for types without a fixed size of whole bytes.
 size_t elementSize(ElementType type);
 std::string_view str(ElementType type);

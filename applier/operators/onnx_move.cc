@@ -194,12 +194,11 @@ SliceRange rangeIn(int64_t extent, int64_t start, int64_t end) {
 
 /// Of an extent that the model leaves open, where so many positions are known to be taken, and at least one is.
 SliceRange rangeInOpen(const Dim& extent, int64_t start, int64_t end, const Dim& taken) {
-  constexpr int64_t kToTheEnd = std::numeric_limits<int32_t>::max();
   const Expr count = partOf(extent, taken), &whole = extent.affine();
   if (count == whole) return {0, whole};
   if (start >= 0) return {start, start + count};
-  const Expr behind = end >= kToTheEnd ? Expr(0) : Expr(end);
-  const bool fromTheEnd = (end < 0 || end >= kToTheEnd) && count == behind - start;
+  const Expr behind = end >= kFarAway ? Expr(0) : Expr(end);
+  const bool fromTheEnd = (end < 0 || end >= kFarAway) && count == behind - start;
   if (!fromTheEnd) Lifting::refuse("a part of an extent that the model leaves open");
   return {whole + start, whole + behind};
 }

@@ -260,6 +260,7 @@ Normalised Normaliser::run() {
   view.openSizes = openSizes();
   ModelSizes sizes(std::move(inference_.least), options_.assumed);
   sizes.setParts(std::move(parts_));
+  sizes.setOperations(std::move(inference_.made));
   sizes.setSamples(sampleSizes(view, sizes, options_.expected));
   return {std::move(view), std::move(sizes), std::move(opaque)};
 }

@@ -32,6 +32,7 @@ Inference inferenceWithin(const InferredTypes& types, const Inference& whole) {
   inference.types = types;
   inference.symbols = whole.symbols;
   inference.equal = whole.equal;
+  inference.made = whole.made;
   inference.least = whole.least;
   return inference;
 }

@@ -55,6 +55,27 @@ Bindings ModelSizes::inModel(const Bindings& sizes) const {
   return result;
 }
 
+void ModelSizes::evaluateOperations(const std::set<std::string>& symbols, Bindings& sizes) const {
+  std::map<std::string, std::pair<std::string, int64_t>> inView;  // by symbol of the model
+  for (const std::string& symbol : symbols) {
+    auto part = parts_.find(symbol);
+    if (part == parts_.end()) {
+      inView.emplace(symbol, std::pair(symbol, 1));
+    } else {
+      inView.emplace(part->second.symbol, std::pair(symbol, part->second.times));
+    }
+  }
+  Bindings known = inModel(sizes);
+  for (const auto& [symbol, operation] : operations_) {
+    const auto value = operation(known);
+    if (!value) continue;
+    known.insert_or_assign(symbol, *value);
+    auto in = inView.find(symbol);
+    if (in != inView.end() && *value % in->second.second == 0)
+      sizes.insert_or_assign(in->second.first, *value / in->second.second);
+  }
+}
+
 bool ModelSizes::isAdmissible(const Bindings& sizes) const {
   bool largeEnough = std::all_of(sizes.begin(), sizes.end(), [&](const auto& size) {
     auto it = least_.find(size.first);

@@ -9,7 +9,8 @@
 namespace pet {
 namespace {
 
-constexpr std::array<int64_t, 3> kBatches = {1, 8, 16}, kOthers = {16, 64, 256};
+/// Small, typical and large ones.
+constexpr std::array<int64_t, 3> kBatches = {1, 8, 16}, kPixels = {128, 256, 640}, kOthers = {16, 64, 256};
 
 bool isPossible(const View& view, const ModelSizes& sizes, const Bindings& sample) {
   try {
@@ -35,6 +36,23 @@ std::set<std::string> batchesOf(const View& view) {
   return first;
 }
 
+/// Symbols that say how many rows and columns an input has that looks like images: of four dimensions, with one, three
+/// or four channels.
+std::set<std::string> pixelsOf(const View& view) {
+  std::set<std::string> pixels;
+  for (Value v : view.program.inputs()) {
+    const Shape& shape = view.program.shape(v);
+    if (shape.size() != 4) continue;
+    auto isChannels = [&](size_t d) { return shape[d] == Dim(1) || shape[d] == Dim(3) || shape[d] == Dim(4); };
+    const size_t first = isChannels(1) ? 2 : isChannels(3) ? 1 : 4;
+    for (size_t d = first; d < std::min<size_t>(first + 2, 4); ++d) {
+      for (const Expr& atom : shape[d].atoms())
+        atom.collectVariables(pixels);
+    }
+  }
+  return pixels;
+}
+
 /// The bound of the symbol, if there is one.
 int64_t boundOf(const std::map<std::string, int64_t, std::less<>>& bounds,
                 const std::string& symbol,
@@ -43,11 +61,9 @@ int64_t boundOf(const std::map<std::string, int64_t, std::less<>>& bounds,
   return it == bounds.end() ? otherwise : it->second;
 }
 
-/// A small, a typical or a large size of a symbol that nobody expects anything of, within its bounds. `times`: how much
-/// larger than usual.
-int64_t usualSize(const ModelSizes& sizes, const std::string& symbol, bool isBatch, size_t i, int64_t times) {
+/// One of these sizes of a symbol that nobody expects anything of, within its bounds.
+int64_t usualSize(const ModelSizes& sizes, const std::string& symbol, int64_t usual, size_t i) {
   constexpr int64_t kLarge = int64_t{1} << 40;
-  const int64_t usual = isBatch ? kBatches[i] : kOthers[i] * times;
   const int64_t least = boundOf(sizes.least(), symbol, 1), most = boundOf(sizes.most(), symbol, INT64_MAX);
   return std::min(std::max(usual, least < kLarge ? least << i : least), most);
 }
@@ -79,13 +95,20 @@ double volumeOf(const Bindings& sizes) {
 
 /// The sizes as far as they are chosen, the others as usual, or as much more as the model needs.
 std::optional<Bindings> completed(const View& view, const ModelSizes& sizes, const Bindings& chosen, size_t i) {
-  const std::set<std::string> symbols = symbolsOf(view), batches = batchesOf(view);
+  const std::set<std::string> symbols = symbolsOf(view), batches = batchesOf(view), pixels = pixelsOf(view);
   for (int64_t times = 1; times <= 16; times *= 2) {
     Bindings sample = chosen;
     for (const std::string& symbol : symbols) {
-      if (!chosen.contains(symbol))
-        sample.emplace(symbol, usualSize(sizes, symbol, batches.contains(symbol), i, times));
+      const int64_t usual = batches.contains(symbol) ? kBatches[i]
+                          : pixels.contains(symbol)  ? kPixels[i] * times
+                                                     : kOthers[i] * times;
+      if (!chosen.contains(symbol)) sample.emplace(symbol, usualSize(sizes, symbol, usual, i));
     }
+    Bindings evaluated = sample;
+    sizes.evaluateOperations(symbols, evaluated);
+    for (const auto& [symbol, value] : chosen)
+      evaluated.insert_or_assign(symbol, value);
+    if (isPossible(view, sizes, evaluated)) return evaluated;
     if (isPossible(view, sizes, sample)) return sample;
   }
   return std::nullopt;

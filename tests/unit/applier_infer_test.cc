@@ -146,6 +146,8 @@ constexpr InferCase kCases[] = {
     {18, "x:f[N] a,b=Split(x) num_outputs=2", "float[N - floor((N)/2)]; float[floor((N)/2)]"},
     {17, "x:f[N,8] s=i{1} e=i{9223372036854775807} a=i{1} y=Slice(x,s,e,a)", "float[N, 7]"},
     {17, "x:f[N,8] s=i{1} e=i{2147483647} a=i{0} y=Slice(x,s,e,a)", "float[N - 1, 8]"},
+    {17, "x:f[N,8] s=i{1} e=i{1000000000} a=i{0} y=Slice(x,s,e,a)", "float[N - 1, 8]"},
+    {17, "x:f[N,8] s=i{1} e=i{999999999} a=i{0} y=Slice(x,s,e,a)", "float[d1 - 1, 8]"},
     {17, "x:f[N,8] s=i{-1} e=i{9223372036854775807} a=i{0} y=Slice(x,s,e,a)", "float[1, 8]"},
     {17, "x:f[N,8] s=i{0} e=i{-1} a=i{0} y=Slice(x,s,e,a)", "float[N - 1, 8]"},
     {17, "x:f[N,8] s=i{0} e=i{5} a=i{0} y=Slice(x,s,e,a)", "float[d1, 8]"},

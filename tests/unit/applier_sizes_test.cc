@@ -83,6 +83,23 @@ TEST(ModelSizes, SpreadsFromTheLeastToTheLargestSample) {
   EXPECT_EQ(sizes.inModel({{"batch", 2}, {"seq_per_16", 3}}), (Bindings{{"batch", 2}, {"seq", 48}}));
 }
 
+/// d1 is 3 seq, d2 half of it, if seq is even.
+TEST(ModelSizes, EvaluatesWhatSymbolsStandFor) {
+  ModelSizes sizes;
+  sizes.setParts({{"seq_per_2", {"seq", 2}}, {"d1_per_6", {"d1", 6}}});
+  sizes.setOperations({
+      {"d1", [](const Bindings& of) { return std::optional(3 * of.at("seq")); }},
+      {"d2", [](const Bindings& of) { return of.at("d1") % 2 ? std::nullopt : std::optional(of.at("d1") / 2); }},
+  });
+  Bindings even{{"seq_per_2", 4}, {"d1_per_6", 1}, {"d2", 1}};
+  sizes.evaluateOperations({"seq_per_2", "d1_per_6", "d2"}, even);
+  EXPECT_EQ(even, (Bindings{{"seq_per_2", 4}, {"d1_per_6", 4}, {"d2", 12}}));
+  sizes.setParts({});
+  Bindings odd{{"seq", 3}, {"d2", 7}};
+  sizes.evaluateOperations({"seq", "d2"}, odd);
+  EXPECT_EQ(odd, (Bindings{{"seq", 3}, {"d2", 7}})) << "d1 is no symbol of the view, d2 has no value";
+}
+
 View viewOf(const std::string& text) {
   return testing_support::newView(testing_support::parsed(text));
 }
@@ -92,12 +109,17 @@ TEST(SampleSizes, AreThoseAtWhichTheModelRuns) {
   ModelSizes sizes({{"batch", 1}, {"H", 1}, {"W", 1}}, {});
   auto samples = sampleSizes(view, sizes, {});
   ASSERT_EQ(samples.size(), 3U);
-  EXPECT_EQ(samples[0], (Bindings{{"H", 64}, {"W", 64}, {"batch", 1}})) << "a window has to fit";
-  EXPECT_EQ(samples[2], (Bindings{{"H", 256}, {"W", 256}, {"batch", 16}}));
+  EXPECT_EQ(samples[0], (Bindings{{"H", 128}, {"W", 128}, {"batch", 1}})) << "an image";
+  EXPECT_EQ(samples[2], (Bindings{{"H", 640}, {"W", 640}, {"batch", 16}}));
   auto expected = sampleSizes(view, sizes, {{"batch", {2, 8}}, {"H", {100}}});
-  ASSERT_EQ(expected.size(), 4U) << "W is small and typical, which is the same here, or large";
-  EXPECT_EQ(expected[0], (Bindings{{"H", 100}, {"W", 64}, {"batch", 2}}));
-  EXPECT_EQ(expected[3], (Bindings{{"H", 100}, {"W", 256}, {"batch", 8}}));
+  ASSERT_EQ(expected.size(), 6U) << "W is small, typical or large";
+  EXPECT_EQ(expected[0], (Bindings{{"H", 100}, {"W", 128}, {"batch", 2}}));
+  EXPECT_EQ(expected[5], (Bindings{{"H", 100}, {"W", 640}, {"batch", 8}}));
+  const View maps = viewOf("x: [batch, 8, H, W]  y = MaxPool(x) kernel_shape=[40, 40]");
+  EXPECT_EQ(sampleSizes(maps, sizes, {}).at(0), (Bindings{{"H", 64}, {"W", 64}, {"batch", 1}}))
+      << "a window has to fit";
+  const View last = viewOf("x: [batch, H, W, 3]  y = Relu(x)");
+  EXPECT_EQ(sampleSizes(last, sizes, {}).at(1), (Bindings{{"H", 256}, {"W", 256}, {"batch", 8}}));
   EXPECT_TRUE(sampleSizes(view, sizes, {{"H", {8}}}).empty()) << "too small";
   auto checks = checkSizes(view, sizes);
   ASSERT_EQ(checks.size(), 2U);

@@ -179,12 +179,15 @@ NextStep nextStep(const ApplyReport& report, const ApplyArguments& o) {
   if (report.refused.empty() && report.matched == 0) return whereNothingFits(report, o);
   const auto nearest = nearestBySite(report, o.minGain);
   if (nearest.empty()) return {"no rule is left to try", {}};
-  const Refused* best = nearest.begin()->second;
+  const Refused *best = nearest.begin()->second, *fastest = nullptr;  // the latter of those that are known not to gain
   size_t slow = 0;
   std::set<std::string> untunedSites, untunedRules;
   for (const auto& [site, r] : nearest) {
     if (isNearer(*r, *best, o.minGain)) best = r;
-    slow += r->reason.kind == ReasonKind::kNoGain || r->reason.kind == ReasonKind::kTimedHere;
+    if (r->reason.kind == ReasonKind::kNoGain || r->reason.kind == ReasonKind::kTimedHere) {
+      ++slow;
+      if (r->reason.ratio && (!fastest || *r->reason.ratio > *fastest->reason.ratio)) fastest = r;
+    }
     if (isUntuned(r->reason.kind)) untunedSites.insert(site);
   }
   for (const Refused& r : report.refused) {
@@ -201,11 +204,11 @@ NextStep nextStep(const ApplyReport& report, const ApplyArguments& o) {
     return next;
   }
   if (anOptionWouldDo) return whereOptionsSaveLittle(groups[0], report);
-  if (slow > 0) {
-    return {fmt::format("rules fit at {}, but none is expected to gain enough: at best {:.2f} times as fast, at {}",
-                        counted(report.matched > 0 ? nearest.size() : slow, "site"), best->reason.ratio.value_or(0),
-                        best->site),
-            {explain(best->site, o)}};
+  if (fastest) {
+    return {
+        fmt::format("rules fit at {}, but none is expected to gain enough: at best {:.2f} times as fast, at {}",
+                    counted(report.matched > 0 ? nearest.size() : slow, "site"), *fastest->reason.ratio, fastest->site),
+        {explain(fastest->site, o)}};
   }
   return whereNearestIs(*best, report, o);
 }

@@ -32,6 +32,18 @@ bool isDepthwise(const Program& p, const Node& n) {
          n.shapes[0][1].isAffine();
 }
 
+/// Constants times an image, each channel by one number: what a Conv of each channel by itself does as well.
+bool scalesChannels(const Program& p, const Node& n) {
+  if (!n.is(ops::kMul) || n.shapes[0].size() < 4 || !n.shapes[0][1].isAffine()) return false;
+  return std::any_of(n.operands.begin(), n.operands.end(), [&](Value v) {
+    const Shape& s = p.shape(v);
+    const size_t perChannel = n.shapes[0].size() - 1;
+    return isConstant(p, v) &&
+           (s.empty() || (s.size() == perChannel &&
+                          std::count(s.begin() + 1, s.end(), Dim(1)) + 1 == static_cast<std::ptrdiff_t>(perChannel)));
+  });
+}
+
 }  // namespace
 
 PatternFacts::PatternFacts(const Pattern& pattern) : program(pattern.program), shapes(pattern.shapes) {
@@ -46,7 +58,7 @@ PatternFacts::PatternFacts(const Pattern& pattern) : program(pattern.program), s
     mirrors = mirrors || (n.is(ops::kPad) && n.text("mode") != "constant");
     if (auto group = n.attributes.find("group"); group != n.attributes.end())
       groups.insert(std::get<Expr>(group->second));
-    if (isDepthwise(program, n)) groups.insert(n.shapes[0][1].affine());
+    if (isDepthwise(program, n) || scalesChannels(program, n)) groups.insert(n.shapes[0][1].affine());
   }
   for (Value v : program.inputs()) {
     if (!isConstant(program, v) && read.contains(v)) activations.push_back(v);

@@ -1,0 +1,53 @@
+// A scale and a bias that an engine takes into the Conv in front by itself.
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/applier_support.h"
+
+namespace pet::applier_taken_in_test {
+namespace {
+
+using namespace testing_support;
+
+constexpr const char* kScaleBias = R"(
+pattern scale-bias { shape N C H W : 1 <= N, 1 <= C, 1 <= H, 1 <= W
+  x: [N, C, H, W]
+  s: const [C, 1, 1]
+  b: const [C, 1, 1]
+  t = Mul(x, s)
+  y = Add(t, b) }
+rule conv of scale-bias {
+  class N C H W : 1 <= N, 1 <= C, 1 <= H, 1 <= W
+  numerics same-terms
+  replacement {
+    v = IndexMap(s) [f:C, c:1, r:1, s:1] -> [f, 0, 0]
+    t = Conv(x, v) group=C
+    y = Add(t, b)
+  }
+})";
+
+struct Case {
+  std::string front;  ///< what computes x
+  bool isTakenIn;
+};
+
+TEST(TakenIn, IsWhatAConvInFrontGivesToNothingElse) {
+  const std::string weights = "s: const [4, 1, 1]  b: const [4, 1, 1]  ";
+  const std::string conv = "i: [1, 3, 6, 6]  w: const [4, 3, 3, 3]  a: const [4, 1, 1]  c = Conv(i, w)  ";
+  const std::string behind = "  t = Mul(x, s)  y = Add(t, b)";
+  for (const Case& c : {Case{conv + "x = Add(c, a)", true}, Case{conv + "x = Relu(c)", false},
+                        Case{conv + "x = Add(c, a)  z = Relu(x)", false}, Case{"x: [1, 4, 6, 6]", false}}) {
+    std::string text = weights + c.front + behind;
+    if (c.front.find("z =") != std::string::npos) text += "  o = Add(y, z)";
+    const Model model = modelOf(text);
+    const ApplyReport report = applied(model, rulesOf(kScaleBias), {}, costsOf({{"conv", ratioOf(1.5, 1.3)}})).report;
+    EXPECT_EQ(report.fired.empty(), c.isTakenIn) << c.front;
+    EXPECT_EQ(report.refused.size(), c.isTakenIn ? 1U : 0U);
+    for (const Refused& r : report.refused)
+      EXPECT_EQ(r.reason.detail, "engines take it into the Conv in front");
+    EXPECT_EQ(applied(model, rulesOf(kScaleBias), all()).report.fired.size(), 1U) << "whatever the gain";
+  }
+}
+
+}  // namespace
+}  // namespace pet::applier_taken_in_test
