@@ -9,6 +9,7 @@
 
 #include "applier/onnx/graph.h"
 #include "ir/shape.h"
+#include "ir/symbol_definitions.h"
 
 // Shape and type inference for ONNX's own operators, opset 7 and later (docs/applier.md, Types).
 namespace pet {
@@ -79,9 +80,7 @@ struct Inference {
   std::map<std::string, Expr, std::less<>> equal = {};
   /// The least value of each symbol in `types`; of one that is not here nothing is known.
   std::map<std::string, int64_t, std::less<>> least;
-  /// What symbols in `types` are that stand for an operation on others (a maximum, N·S - 1), where those have these
-  /// values; nullopt: then it has none. Each behind those that it is made of.
-  std::vector<std::pair<std::string, std::function<std::optional<int64_t>(const Bindings&)>>> made;
+  SymbolDefinitions made;  ///< of those symbols in `types` that stand for an operation on others (a maximum, N·S - 1)
   std::vector<InferenceProblem> problems;
   std::map<const Graph*, InferredScope> inside;      ///< the subgraphs that were looked into
   std::map<const Function*, FunctionUse> functions;  ///< those that are called

@@ -1,16 +1,15 @@
 #pragma once
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "applier/infer/equal_symbols.h"
 #include "ir/shape.h"
+#include "ir/symbol_definitions.h"
 
 namespace pet {
 
@@ -47,9 +46,7 @@ class Sizes {
   std::map<std::string, int64_t, std::less<>> leastValues() const;
 
   /// The symbols that stand for an operation, in the order in which they were made: Inference::made.
-  std::vector<std::pair<std::string, std::function<std::optional<int64_t>(const Bindings&)>>> operations() const {
-    return operations_;
-  }
+  const SymbolDefinitions& operations() const { return operations_; }
 
   Dim add(const Dim& a, const Dim& b);
   Dim subtract(const Dim& a, const Dim& b) { return add(a, multiply(b, Dim(-1))); }
@@ -115,7 +112,7 @@ class Sizes {
   std::set<std::string, std::less<>> varying_;
   std::map<std::string, std::pair<Dim, Dim>, std::less<>> bounds_;  ///< symbol of a minimum -> of what
   std::map<std::string, Dim, std::less<>> opaque_;                  ///< operation and operands -> the symbol for them
-  std::vector<std::pair<std::string, std::function<std::optional<int64_t>(const Bindings&)>>> operations_;
+  SymbolDefinitions operations_;
 };
 
 }  // namespace pet

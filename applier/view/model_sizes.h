@@ -1,14 +1,13 @@
 #pragma once
 
-#include <functional>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "ir/expr.h"
+#include "ir/symbol_definitions.h"
 
 namespace pet {
 
@@ -44,11 +43,10 @@ class ModelSizes {
   };
   using Parts = std::map<std::string, Part, std::less<>>;
   void setParts(Parts parts) { parts_ = std::move(parts); }
-  /// Symbols of the model that stand for an operation on others, and what they are where these have values; nullopt:
-  /// nothing then. Each behind those that it is made of.
-  using Operations = std::vector<std::pair<std::string, std::function<std::optional<int64_t>(const Bindings&)>>>;
-  void setOperations(Operations operations) { operations_ = std::move(operations); }
+  /// Of symbols of the model that stand for an operation on others.
+  void setOperations(SymbolDefinitions operations) { operations_ = std::move(operations); }
   /// Gives those of these symbols of the view that stand for an operation the value that it has, where it has one.
+  /// Throws OverflowError.
   void evaluateOperations(const std::set<std::string>& symbols, Bindings& sizes) const;
   /// Sizes of symbols of the view as those of the model's own: seq in the place of seq_per_16.
   Bindings inModel(const Bindings& sizes) const;
@@ -64,7 +62,7 @@ class ModelSizes {
   std::map<std::string, int64_t, std::less<>> least_, most_;
   std::vector<Constraint> assumed_;
   Parts parts_;
-  Operations operations_;
+  SymbolDefinitions operations_;
   std::vector<Bindings> samples_;
 };
 

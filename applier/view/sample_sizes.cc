@@ -93,6 +93,17 @@ double volumeOf(const Bindings& sizes) {
   return volume;
 }
 
+/// The sample with what symbols stand for that nobody chose; as it is, beyond 64 bits.
+Bindings evaluated(const ModelSizes& sizes, const std::set<std::string>& symbols, Bindings sample, Bindings chosen) {
+  try {
+    sizes.evaluateOperations(symbols, sample);
+  } catch (const OverflowError&) {
+    return sample;
+  }
+  chosen.merge(sample);
+  return chosen;
+}
+
 /// The sizes as far as they are chosen, the others as usual, or as much more as the model needs.
 std::optional<Bindings> completed(const View& view, const ModelSizes& sizes, const Bindings& chosen, size_t i) {
   const std::set<std::string> symbols = symbolsOf(view), batches = batchesOf(view), pixels = pixelsOf(view);
@@ -104,11 +115,8 @@ std::optional<Bindings> completed(const View& view, const ModelSizes& sizes, con
                                                      : kOthers[i] * times;
       if (!chosen.contains(symbol)) sample.emplace(symbol, usualSize(sizes, symbol, usual, i));
     }
-    Bindings evaluated = sample;
-    sizes.evaluateOperations(symbols, evaluated);
-    for (const auto& [symbol, value] : chosen)
-      evaluated.insert_or_assign(symbol, value);
-    if (isPossible(view, sizes, evaluated)) return evaluated;
+    const Bindings consistent = evaluated(sizes, symbols, sample, chosen);
+    if (isPossible(view, sizes, consistent)) return consistent;
     if (isPossible(view, sizes, sample)) return sample;
   }
   return std::nullopt;

@@ -41,6 +41,8 @@ FAMILIES = [
     ("joined-inputs", ["conv-sum", "matmul-sum-inputs"], False, ["Concat"], 1),
     ("split-inputs", ["conv-of-concat", "matmul-of-concat"], False, ["Add"], 1),
     ("fused-weights", ["repvgg", "branches", "conv-conv", "conv-bn", "bn-conv", "depthwise-separable"], False, ["Conv"], 1),
+    ("fused-weights", ["number-scale-bias", "scale-bias", "number-scale-bias-conv-1x1", "conv-bias-number-scale-bias",
+                       "conv-depthwise-bias-number-scale-bias"], False, ["Conv"], 1),
     ("exchanged", ["conv-1x1-gap", "conv-1x1-pool", "conv-1x1-resize-linear", "relu-maxpool", "attention-linear"], False, [], 1),
     ("exchanged", ["pyramid-conv-1x1"], False, ["Conv", "Resize", "Add"], 1),  # each map by itself
     ("exchanged", ["products-of-rows", "products-of-rows-batch", "weighted-rows"], False, ["MatMul", "Transpose"], 1),  # sums of products

@@ -47,6 +47,22 @@ MODELS = {
         [node("Conv", ["x", "v"], ["a"], pads=[1, 1, 1, 1]), node("Conv", ["x", "w"], ["b"]), node("Add", ["a", "b"], ["c"]),
          node("Add", ["c", "x"], ["y"])],
         {"x": [1, 16, 14, 14]}, ["y"], {"v": weights(16, 16, 3, 3), "w": weights(16, 16, 1, 1)}, ["repvgg/conv(x)"]),
+    "what LCNet learns": (  # the number first, as PaddlePaddle writes it
+        [node("Conv", ["x", "w", "b"], ["c"], pads=[1, 1, 1, 1]), node("Mul", ["two", "c"], ["m"]), node("Add", ["m", "half"], ["a"]),
+         node("Relu", ["a"], ["r"]), node("Mul", ["third", "r"], ["s"]), node("Add", ["s", "one"], ["t"]),
+         node("Conv", ["t", "d", "b"], ["e"], group=16, pads=[1, 1, 1, 1]), node("Mul", ["two", "e"], ["f"]), node("Add", ["f", "half"], ["g"]),
+         node("Relu", ["g"], ["h"]), node("Mul", ["third", "h"], ["k"]), node("Add", ["k", "one"], ["l"]), node("Conv", ["l", "v"], ["y"])],
+        {"x": [1, 3, 14, 14]}, ["y"],
+        {"w": weights(16, 3, 3, 3), "b": weights(16), "d": weights(16, 1, 3, 3), "v": weights(8, 16, 1, 1), "two": np.float32([2]),
+         "half": np.float32(0.5), "third": np.float32([0.3]), "one": np.float32([1])},
+        ["conv-bias-number-scale-bias/conv(x)+bias", "conv-depthwise-bias-number-scale-bias/conv-gC(x)+bias",
+         "number-scale-bias-conv-1x1/conv(x)+bias"]),
+    "a number times, and one added": (
+        [node("Mul", ["two", "x"], ["m"]), node("Add", ["half", "m"], ["a"]), node("Relu", ["a"], ["y"])],
+        {"x": [2, 16, 7, 9]}, ["y"], {"two": np.float32([2]), "half": np.float32(0.5)}, ["number-scale-bias/conv-gC(x)+bias"]),
+    "a normalisation in pieces": (
+        [node("Mul", ["x", "s"], ["m"]), node("Add", ["m", "b"], ["a"]), node("Relu", ["a"], ["y"])],
+        {"x": [2, 16, 7, 9]}, ["y"], {"s": weights(1, 16, 1, 1), "b": weights(16, 1, 1)}, ["scale-bias/conv-gC(x)+bias"]),
     "branches": (
         [node("Conv", ["x", "w", "d"], ["a"]), node("Conv", ["x", "v", "b"], ["c"], pads=[1, 1, 1, 1]), node("Add", ["a", "c"], ["y"])],
         {"x": [1, 16, 14, 14]}, ["y"], {"v": weights(24, 16, 3, 3), "w": weights(24, 16, 1, 1), "b": weights(24), "d": weights(24)},
