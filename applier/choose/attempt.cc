@@ -116,24 +116,39 @@ bool changesNothing(const Rewrite& rewrite, const View& before, const View& afte
   return operatorsOf(before.program) == operatorsOf(after.program);
 }
 
-/// The pattern only scales and shifts what a Conv in front gives to nothing else. Engines take that into the Conv's
-/// weights by themselves (ONNX Runtime's ConvMulFusion and ConvAddFusion).
-bool isTakenInByConv(const MatchIndex& index, const Site& site) {
-  const Program& pattern = *site.program;
-  const auto& nodes = pattern.nodes();
-  for (const Node& n : nodes) {
-    const bool isAffine = n.is(ops::kMul) || n.is(ops::kAdd);
-    if (!n.is(ops::kInput) &&
-        (!isAffine || !(isConstant(pattern, n.operands[0]) || isConstant(pattern, n.operands[1]))))
-      return false;
-  }
-  return std::any_of(site.inputs.begin(), site.inputs.end(), [&](Value v) {
-    const Node* from = &index.view().program.node(v);
-    const bool isBiased = from->is(ops::kAdd) && index.isConstant(from->operands[1]);
-    if (isBiased && index.readersOf(from->operands[0]).size() == 1)
-      from = &index.view().program.node(from->operands[0]);
-    return from->is(ops::kConv) && index.readersOf(v).size() == 1;
+/// Every operator of the pattern adds a constant or multiplies by one.
+bool onlyScales(const Program& pattern) {
+  return std::all_of(pattern.nodes().begin(), pattern.nodes().end(), [&](const Node& n) {
+    if (n.is(ops::kInput)) return true;
+    return (n.is(ops::kMul) || n.is(ops::kAdd)) &&
+           std::any_of(n.operands.begin(), n.operands.end(), [&](Value v) { return isConstant(pattern, v); });
   });
+}
+
+/// A Conv, or the sum of one and a constant, which nothing else reads.
+bool isOfConv(const MatchIndex& index, Value v) {
+  const Program& program = index.view().program;
+  if (index.readersOf(v).size() != 1) return false;
+  const Node& n = program.node(v);
+  if (n.is(ops::kConv)) return true;
+  return n.is(ops::kAdd) && index.isConstant(n.operands[1]) && program.node(n.operands[0]).is(ops::kConv) &&
+         index.readersOf(n.operands[0]).size() == 1;
+}
+
+/// A scale and a bias by constants are worth writing in another way where an engine would leave its own layout for
+/// them. Into a Conv in front engines take them by themselves (ONNX Runtime's ConvMulFusion and ConvAddFusion).
+const char* whyLeftToEngine(const MatchIndex& index, const Site& site) {
+  if (!onlyScales(*site.program)) return nullptr;
+  const bool isTakenIn =
+      std::any_of(site.inputs.begin(), site.inputs.end(), [&](Value v) { return isOfConv(index, v); });
+  const bool isReadByConvs = std::all_of(site.outputs.begin(), site.outputs.end(), [&](Value v) {
+    const auto& readers = index.readersOf(v);
+    return std::all_of(readers.begin(), readers.end(), [&](int reader) {
+      return reader >= 0 && index.view().program.nodes()[static_cast<size_t>(reader)].is(ops::kConv);
+    });
+  });
+  if (isTakenIn) return "engines take it into the Conv in front";
+  return site.beside.isFirst && !isReadByConvs ? "no layout of the engine's is beside it" : nullptr;
 }
 
 /// Why what the rule would write is not wanted in place of what stands there.
@@ -143,8 +158,8 @@ std::optional<Reason> whyNotNew(const MatchIndex& index,
                                 const Policy& policy,
                                 const EarlierRules& earlier) {
   if (policy.all && generation(name) == 0) return std::nullopt;
-  if (!policy.all && isTakenInByConv(index, rewrite.site))
-    return Reason{ReasonKind::kNothingToDo, "engines take it into the Conv in front"};
+  if (const char* why = policy.all ? nullptr : whyLeftToEngine(index, rewrite.site))
+    return Reason{ReasonKind::kNothingToDo, why};
   const ViewPart part(index.view(), index.uses(), {rewrite.site.nodes.begin(), rewrite.site.nodes.end()});
   const View after = simplify(replacedAt(index, rewrite));
   if (!policy.all && changesNothing(rewrite, part.view(), after))

@@ -51,6 +51,11 @@ class Reference:
         if self.scale == float("inf"):
             raise runner.Mistake(f"{path}: its outputs are not finite, so nothing can be compared to them")
 
+    def engine_error(self):
+        """How far ONNX Runtime is from itself with its optimisations, or without them: models amplify roundings."""
+        session = runner.open_session(str(self.path), optimise=not self.optimise)
+        return Comparison(runner.max_abs_diff(self.outputs, runner.run(session, self.inputs, str(self.path)), str(self.path)), self.scale)
+
     def compare(self, path):
         """Raises runner.Mistake, or onnx.checker.ValidationError."""
         try:
