@@ -395,6 +395,7 @@ Inference infer(const Graph& graph, const InferOptions& options) {
     }
     result.least = common.sizes.leastValues();
     result.made = common.sizes.operations();
+    result.positive = common.sizes.positive();
     distrustUnseenCalls(graph, common.isComplete, result);
     return result;
   }

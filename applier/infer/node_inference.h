@@ -131,6 +131,10 @@ class NodeInference {
   /// The node runs only where `a` and `b` are equal. Throws InvalidNode where they are numbers that differ.
   /// `isChecked`: no engine runs it with others.
   void requireEqual(const Dim& a, const Dim& b, std::string_view what, bool isChecked = true) const;
+  /// The node runs only where this is at least 1.
+  void requirePositive(const Dim& d) const {
+    if (isExecuted_) sizes_.requirePositive(d);
+  }
 
  private:
   const GraphNode& node_;

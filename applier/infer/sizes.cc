@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kMostTermsOfSize = 48;  ///< of one Dim, those within divisions too
 constexpr size_t kLongestName = 64;
+constexpr size_t kMostPositive = 256;                ///< extents that are positive since the model runs
 constexpr int kMostMade = 1'000'000;                 ///< symbols
 constexpr size_t kMostRemembered = size_t{1} << 26;  ///< bytes of operations and operands
 
@@ -366,8 +367,15 @@ std::optional<int64_t> Sizes::least(Expr e) const {
   return -pet::floorDivide(-sum, scale);
 }
 
+void Sizes::requirePositive(const Dim& d) {
+  const auto bound = least(d);
+  if (d.isAffine() && (!bound || *bound < 1) && positive_.size() < kMostPositive) positive_.push_back(d.affine());
+}
+
 std::optional<int64_t> Sizes::least(const Dim& d) const {
   try {
+    if (d.isAffine() && std::find(positive_.begin(), positive_.end(), d.affine()) != positive_.end())
+      return std::max<int64_t>(1, least(d.affine()).value_or(1));
     int64_t bound = 1;
     for (const Expr& atom : d.atoms()) {
       auto b = least(atom);

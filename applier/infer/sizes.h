@@ -77,6 +77,10 @@ class Sizes {
     if (auto symbol = named.affine().asVariable(); symbol && equal_.isFree(*symbol)) equal_.equate(named, d);
   }
   const EqualSymbols& equal() const { return equal_; }
+  /// Takes in that an extent is at least 1 wherever the model runs.
+  void requirePositive(const Dim& d);
+  /// Those of which nothing else says so.
+  const std::vector<Expr>& positive() const { return positive_; }
   /// There are symbols of the model's inputs, or names in its declarations.
   bool leavesOpen() const { return equal_.hasEntered(); }
   /// All symbols are those.
@@ -113,6 +117,7 @@ class Sizes {
   std::map<std::string, std::pair<Dim, Dim>, std::less<>> bounds_;  ///< symbol of a minimum -> of what
   std::map<std::string, Dim, std::less<>> opaque_;                  ///< operation and operands -> the symbol for them
   SymbolDefinitions operations_;
+  std::vector<Expr> positive_;
 };
 
 }  // namespace pet

@@ -73,20 +73,24 @@ Dim roundedUp(NodeInference& n, const Dim& extent, const Dim& room, const Slidin
   return s.least(bound) >= 1 ? count : n.open();
 }
 
-/// y = floor((x + pads - covered)/stride) + 1; with auto_pad SAME ceil(x/stride).
+/// y = floor((x + pads - covered)/stride) + 1; with auto_pad SAME ceil(x/stride). Wherever the model runs, a window
+/// fits.
 Dim windowExtent(NodeInference& n, const Dim& extent, const Dim& kernel, const SlidingWindow& w, size_t i, bool ceil) {
   Sizes& s = n.sizes();
   if (isSame(w)) return s.ceilDivide(extent, w.strides[i]);
   Dim padded = s.add(extent, Dim(checkedAdd(w.padsBefore[i], w.padsAfter[i])));
   Dim room = s.subtract(padded, covered(n, kernel, w.dilations[i]));
   if (auto k = room.asConstant(); k && *k < 0) return n.open();  // engines differ
+  n.requirePositive(s.add(room, Dim(1)));
   // In one sum, since a product of symbols has room for no other.
   if (auto k = kernel.asConstant(); k && w.strides[i] == 1) {
     const int64_t pads = checkedAdd(w.padsBefore[i], w.padsAfter[i]);
     return s.add(extent, Dim(checkedAdd(pads, -checkedMul(w.dilations[i], *k - 1))));
   }
   if (ceil && w.strides[i] > 1) return roundedUp(n, extent, room, w, i);
-  return s.add(s.floorDivide(room, w.strides[i]), Dim(1));
+  const Dim count = s.add(s.floorDivide(room, w.strides[i]), Dim(1));
+  n.requirePositive(count);
+  return count;
 }
 
 size_t spatialDimensions(const Shape& x) {

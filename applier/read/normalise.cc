@@ -70,6 +70,8 @@ void Normaliser::useMultiples() {
   for (auto& [name, type] : inference_.types) {
     if (type.dims) type.dims = substitute(*type.dims, by);
   }
+  for (Expr& e : inference_.positive)
+    e = e.substitute(by);
   for (Constraint& c : options_.assumed)
     c = c.substitute(by);
 }
@@ -258,7 +260,10 @@ Normalised Normaliser::run() {
   auto outputs = required(opaque);
   View view = pruned(std::move(builder_).finish(std::move(outputs)));
   view.openSizes = openSizes();
-  ModelSizes sizes(std::move(inference_.least), options_.assumed);
+  std::vector<Constraint> known = options_.assumed;
+  for (const Expr& e : inference_.positive)
+    known.push_back(Constraint::le(1, e));
+  ModelSizes sizes(std::move(inference_.least), std::move(known));
   sizes.setParts(std::move(parts_));
   sizes.setOperations(std::move(inference_.made));
   sizes.setSamples(sampleSizes(view, sizes, options_.expected));

@@ -33,6 +33,7 @@ Inference inferenceWithin(const InferredTypes& types, const Inference& whole) {
   inference.symbols = whole.symbols;
   inference.equal = whole.equal;
   inference.made = whole.made;
+  inference.positive = whole.positive;
   inference.least = whole.least;
   return inference;
 }

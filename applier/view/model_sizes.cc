@@ -163,6 +163,7 @@ bool ModelSizes::implies(const Constraint& c) const {
   // expr = k a + rest with a >= 0 assumed.
   return std::any_of(assumed_.begin(), assumed_.end(), [&](const Constraint& a) {
     if (a.kind != Constraint::Kind::kNonNegative) return false;
+    if (nonNegative(c.expr - a.expr)) return true;
     for (const auto& [term, coefficient] : a.expr.terms()) {
       if (term.division) continue;
       int64_t wanted = c.expr.coefficient(term.name), times = coefficient == 0 ? 0 : wanted / coefficient;

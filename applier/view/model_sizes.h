@@ -16,7 +16,8 @@ namespace pet {
 class ModelSizes {
  public:
   ModelSizes() : samples_(1) {}
-  /// `least`: of each symbol; of a symbol without one nothing is implied. `assumed`: what the user promises besides.
+  /// `least`: of each symbol; of a symbol without one nothing is implied. `assumed`: what holds besides, since the user
+  /// promises it or the model runs nowhere else.
   ModelSizes(std::map<std::string, int64_t, std::less<>> least, std::vector<Constraint> assumed);
 
   /// Every choice of sizes satisfies the constraint. Found by bounds of single terms, together with at most one of the

@@ -46,5 +46,20 @@ TEST(MadeSizes, AreWhatTheModelComputes) {
   }
 }
 
+/// What the extents of the last value are, and which are positive besides, where it is the model's result.
+TEST(MadeSizes, AreNoneWhereAWindowFits) {
+  Graph graph = graphOf(
+      "x:f[1,4,L] w:f[8,4,10] a=i{2} s=i{0} e=i{9223372036854775807} c=Conv(x,w) strides=[5] y=Slice(c,s,e,a)", 17);
+  graph.outputs = {"y"};
+  const Inference inference = infer(graph);
+  const Expr length = Expr::variable("L"), windows = floorDiv(length, 5) - 1;
+  EXPECT_EQ(inference.types.at("y").dims, (Shape{Dim(1), Dim(8), Dim(windows)}));
+  EXPECT_EQ(inference.positive, (std::vector<Expr>{length - 9, windows}));
+  graph.outputs = {"x"};
+  const Inference unused = infer(graph);
+  EXPECT_TRUE(unused.positive.empty()) << "nothing says that the Conv runs";
+  EXPECT_NE(unused.types.at("y").dims, inference.types.at("y").dims);
+}
+
 }  // namespace
 }  // namespace pet::applier_made_sizes_test

@@ -83,6 +83,16 @@ TEST(ModelSizes, SpreadsFromTheLeastToTheLargestSample) {
   EXPECT_EQ(sizes.inModel({{"batch", 2}, {"seq_per_16", 3}}), (Bindings{{"batch", 2}, {"seq", 48}}));
 }
 
+TEST(ModelSizes, ImpliesWhatIsAtLeastWhatIsPromised) {
+  const Expr half = floorDiv(Expr::variable("seq"), 2);
+  const ModelSizes sizes({{"seq", 1}}, {Constraint::le(3, half)});
+  EXPECT_TRUE(sizes.implies(Constraint::le(3, half)));
+  EXPECT_TRUE(sizes.implies(Constraint::le(1, half)));
+  EXPECT_TRUE(sizes.implies(Constraint::le(3, half + Expr::variable("seq"))));
+  EXPECT_FALSE(sizes.implies(Constraint::le(4, half)));
+  EXPECT_FALSE(sizes.isAdmissible({{"seq", 5}}));
+}
+
 /// d1 is 3 seq, d2 half of it, if seq is even.
 TEST(ModelSizes, EvaluatesWhatSymbolsStandFor) {
   ModelSizes sizes;
