@@ -80,7 +80,7 @@ struct Inference {
   std::map<std::string, Expr, std::less<>> equal = {};
   /// The least value of each symbol in `types`; of one that is not here nothing is known.
   std::map<std::string, int64_t, std::less<>> least;
-  /// At least 1 wherever the model runs, as far as `least` does not say so: a window fits into what it moves over.
+  /// At least 1 wherever the model runs, as far as `least` does not say so: the kernel of a convolution fits.
   std::vector<Expr> positive;
   SymbolDefinitions made;  ///< of those symbols in `types` that stand for an operation on others (a maximum, N·S - 1)
   std::vector<InferenceProblem> problems;

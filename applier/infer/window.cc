@@ -73,24 +73,26 @@ Dim roundedUp(NodeInference& n, const Dim& extent, const Dim& room, const Slidin
   return s.least(bound) >= 1 ? count : n.open();
 }
 
-/// y = floor((x + pads - covered)/stride) + 1; with auto_pad SAME ceil(x/stride). Wherever the model runs, a window
-/// fits.
+/// x + pads - covered: where the last window may start.
+Dim roomOf(NodeInference& n, const Dim& extent, const Dim& kernel, const SlidingWindow& w, size_t i) {
+  Sizes& s = n.sizes();
+  Dim padded = s.add(extent, Dim(checkedAdd(w.padsBefore[i], w.padsAfter[i])));
+  return s.subtract(padded, covered(n, kernel, w.dilations[i]));
+}
+
+/// y = floor(room/stride) + 1; with auto_pad SAME ceil(x/stride).
 Dim windowExtent(NodeInference& n, const Dim& extent, const Dim& kernel, const SlidingWindow& w, size_t i, bool ceil) {
   Sizes& s = n.sizes();
   if (isSame(w)) return s.ceilDivide(extent, w.strides[i]);
-  Dim padded = s.add(extent, Dim(checkedAdd(w.padsBefore[i], w.padsAfter[i])));
-  Dim room = s.subtract(padded, covered(n, kernel, w.dilations[i]));
+  const Dim room = roomOf(n, extent, kernel, w, i);
   if (auto k = room.asConstant(); k && *k < 0) return n.open();  // engines differ
-  n.requirePositive(s.add(room, Dim(1)));
   // In one sum, since a product of symbols has room for no other.
   if (auto k = kernel.asConstant(); k && w.strides[i] == 1) {
     const int64_t pads = checkedAdd(w.padsBefore[i], w.padsAfter[i]);
     return s.add(extent, Dim(checkedAdd(pads, -checkedMul(w.dilations[i], *k - 1))));
   }
   if (ceil && w.strides[i] > 1) return roundedUp(n, extent, room, w, i);
-  const Dim count = s.add(s.floorDivide(room, w.strides[i]), Dim(1));
-  n.requirePositive(count);
-  return count;
+  return s.add(s.floorDivide(room, w.strides[i]), Dim(1));
 }
 
 size_t spatialDimensions(const Shape& x) {
@@ -148,8 +150,13 @@ void convolve(NodeInference& n, size_t x, size_t w) {
   requireDivides(group, images[1], "channels");
   Shape y{images[0], weights ? (*weights)[0] : n.open()};
   Shape kernel = kernelOf(n, spatial, weights);
-  for (size_t i = 0; i < spatial; ++i)
+  for (size_t i = 0; i < spatial; ++i) {
     y.push_back(windowExtent(n, images[2 + i], kernel[i], window, i, false));
+    if (isSame(window)) continue;
+    // A convolution runs only where its kernel fits. A pool may run with a part of a window.
+    n.requirePositive(n.sizes().add(roomOf(n, images[2 + i], kernel[i], window, i), Dim(1)));
+    n.requirePositive(y.back());
+  }
   n.setShape(0, std::move(y));
 }
 
