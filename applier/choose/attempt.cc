@@ -11,6 +11,7 @@
 #include "applier/operators/onnx_rows.h"
 #include "applier/operators/stored_operands.h"
 #include "applier/replace/splice.h"
+#include "applier/view/evaluate_constants.h"
 #include "ir/ops/op.h"
 #include "ir/pieces.h"
 #include "rules/rewrite/idioms.h"
@@ -125,6 +126,21 @@ bool onlyScales(const Program& pattern) {
   });
 }
 
+/// What scales is 1, and what is added 0, as before training: engines leave it out.
+bool isNeutral(const View& view, const Site& site) {
+  const Program& pattern = *site.program;
+  ConstantEvaluator constants(view);
+  return std::all_of(pattern.nodes().begin(), pattern.nodes().end(), [&](const Node& n) {
+    return std::all_of(n.operands.begin(), n.operands.end(), [&](Value v) {
+      if (!isConstant(pattern, v)) return true;
+      const auto constant = constants.value(site.operand(pattern.name(v)));
+      const auto numbers = constant ? constant->numbers() : std::nullopt;
+      const double neutral = n.is(ops::kMul) ? 1 : 0;
+      return numbers && std::all_of(numbers->begin(), numbers->end(), [&](double x) { return x == neutral; });
+    });
+  });
+}
+
 /// A Conv, or the sum of one and a constant, which nothing else reads.
 bool isOfConv(const MatchIndex& index, Value v) {
   const Program& program = index.view().program;
@@ -148,6 +164,7 @@ const char* whyLeftToEngine(const MatchIndex& index, const Site& site) {
     });
   });
   if (isTakenIn) return "engines take it into the Conv in front";
+  if (isNeutral(index.view(), site)) return "its numbers change nothing";
   return site.beside.isFirst && !isReadByConvs ? "no layout of the engine's is beside it" : nullptr;
 }
 

@@ -220,18 +220,7 @@ std::optional<Value> matrixProduct(const Application& a) {
   return y.by ? std::optional(scaledProduct(a, a.operands[0], y.of, *y.by)) : std::nullopt;
 }
 
-/// Of two operands the one that the result is, where the other one is this number: 1 of a product, 0 of a sum.
-std::optional<Value> besideNeutral(const Application& a, double neutral) {
-  for (size_t i = 0; i < 2; ++i) {
-    const auto number = a.builder.number(a.operands[1 - i]);
-    const bool changesNothing = number && number->value == neutral && a.operandShapes[i] == a.result;
-    if (changesNothing && !a.builder.isConstant(a.operands[i])) return a.operands[i];
-  }
-  return std::nullopt;
-}
-
 std::optional<Value> product(const Application& a) {
-  if (auto x = besideNeutral(a, 1)) return x;
   if (a.operands[0] == a.operands[1]) return a.add(ops::kSquare, {a.operands[0]});
   if (auto y = ofFewerDimensions(a, ops::kMul)) return y;
   if (auto y = ofNarrower(a)) return y;
@@ -297,7 +286,6 @@ std::optional<Value> batchNormalization(const Application& a) {
 
 /// Constants as one; a LayerNormalization without a bias, and a bias.
 std::optional<Value> sum(const Application& a) {
-  if (auto x = besideNeutral(a, 0)) return x;
   if (auto y = ofFewerDimensions(a, ops::kAdd)) return y;
   if (auto y = ofNarrower(a)) return y;
   if (auto c = chainOf(a, ops::kAdd)) return a.add(ops::kAdd, {c->of, a.add(ops::kAdd, {c->first, c->second})});

@@ -33,7 +33,7 @@ class NormalFormBuilder {
 };
 
 /// The first result of an operator whose operands are in normal form:
-/// - what changes nothing goes (ir/no_op.h; a product with the number 1, a sum with 0);
+/// - what changes nothing goes (ir/no_op.h);
 /// - Flatten, Reshape, Squeeze, Unsqueeze, a Layout that moves nothing: the Layout of their extents, where there
 ///   is one;
 /// - a Slice of a Slice along other axes: one Slice;

@@ -280,7 +280,7 @@ TEST(ApplierAttention, TheLowestNumberHides) {
 TEST(ApplierAttention, IsReadInItsPieces) {
   const std::string apart = "q:f[2,2,3,4] k:f[2,2,5,4] v:f[2,2,5,6] ", packed = "q:f[2,3,8] k:f[2,5,8] v:f[2,5,12] ";
   EXPECT_EQ(readAs(apart + "y=Attention(q,k,v)", 23), "Mul Transpose MatMul Softmax MatMul");
-  EXPECT_EQ(readAs(apart + "y=Attention(q,k,v) is_causal=1 scale=1.0", 23), "Transpose MatMul Add Softmax MatMul");
+  EXPECT_EQ(readAs(apart + "y=Attention(q,k,v) is_causal=1 scale=1.0", 23), "Mul Transpose MatMul Add Softmax MatMul");
   EXPECT_EQ(readAs(apart + "m=f{0,0,-inf,0,0} y=Attention(q,k,v,m)", 23), "Mul Transpose MatMul Add Softmax MatMul");
   EXPECT_EQ(readAs(packed + "y=Attention(q,k,v) q_num_heads=2 kv_num_heads=2", 23),
             "Layout Transpose Layout Transpose Layout Transpose Mul Transpose MatMul Softmax MatMul Transpose Layout");

@@ -53,5 +53,22 @@ TEST(TakenIn, IsWhatAConvInFrontGivesToNothingElse) {
   }
 }
 
+/// As of networks that nobody has trained.
+TEST(TakenIn, IsNotAskedOfNumbersThatChangeNothing) {
+  for (const float scale : {1.0F, 2.0F}) {
+    Model model = modelOf(
+        "s: const [4, 1, 1]  b: const [4, 1, 1]  i: [1, 3, 6, 6]  w: const [4, 3, 3, 3]  c = Conv(i, w)  x = Relu(c)  "
+        "t = Mul(x, s)  y = Add(t, b)");
+    for (Initializer& i : model.graph.initializers) {
+      const float all = i.name == "s" ? scale : 0.0F;
+      if (i.name == "s" || i.name == "b") i.value = Constant::of(Tensor<float>({4, 1, 1}, {all, all, all, all}));
+    }
+    const ApplyReport report = applied(model, rulesOf(kScaleBias), {}, costsOf({{"conv", ratioOf(1.5, 1.3)}})).report;
+    EXPECT_EQ(report.fired.size(), scale == 1 ? 0U : 1U);
+    for (const Refused& r : report.refused)
+      EXPECT_EQ(r.reason.detail, "its numbers change nothing");
+  }
+}
+
 }  // namespace
 }  // namespace pet::applier_taken_in_test
