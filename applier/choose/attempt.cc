@@ -151,21 +151,24 @@ bool isOfConv(const MatchIndex& index, Value v) {
          index.readersOf(n.operands[0]).size() == 1;
 }
 
+/// Convs read it, and nothing else.
+bool isReadByConvs(const MatchIndex& index, Value v) {
+  const auto& readers = index.readersOf(v);
+  return std::all_of(readers.begin(), readers.end(), [&](int reader) {
+    return reader >= 0 && index.view().program.nodes()[static_cast<size_t>(reader)].is(ops::kConv);
+  });
+}
+
 /// A scale and a bias by constants are worth writing in another way where an engine would leave its own layout for
 /// them. Into a Conv in front engines take them by themselves (ONNX Runtime's ConvMulFusion and ConvAddFusion).
 const char* whyLeftToEngine(const MatchIndex& index, const Site& site) {
+  auto ofConv = [&](Value v) { return isOfConv(index, v); };
+  auto forConvs = [&](Value v) { return isReadByConvs(index, v); };
   if (!onlyScales(*site.program)) return nullptr;
-  const bool isTakenIn =
-      std::any_of(site.inputs.begin(), site.inputs.end(), [&](Value v) { return isOfConv(index, v); });
-  const bool isReadByConvs = std::all_of(site.outputs.begin(), site.outputs.end(), [&](Value v) {
-    const auto& readers = index.readersOf(v);
-    return std::all_of(readers.begin(), readers.end(), [&](int reader) {
-      return reader >= 0 && index.view().program.nodes()[static_cast<size_t>(reader)].is(ops::kConv);
-    });
-  });
-  if (isTakenIn) return "engines take it into the Conv in front";
+  if (std::any_of(site.inputs.begin(), site.inputs.end(), ofConv)) return "engines take it into the Conv in front";
   if (isNeutral(index.view(), site)) return "its numbers change nothing";
-  return site.beside.isFirst && !isReadByConvs ? "no layout of the engine's is beside it" : nullptr;
+  const bool isBeside = !site.beside.isFirst || std::all_of(site.outputs.begin(), site.outputs.end(), forConvs);
+  return isBeside ? nullptr : "no layout of the engine's is beside it";
 }
 
 /// Why what the rule would write is not wanted in place of what stands there.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <numeric>
 
 #include "applier/operators/onnx_rows.h"

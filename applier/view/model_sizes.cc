@@ -45,25 +45,25 @@ std::vector<Bindings> ModelSizes::spread() const {
   return result;
 }
 
+ModelSizes::Part ModelSizes::partOf(const std::string& symbol) const {
+  auto part = parts_.find(symbol);
+  return part == parts_.end() ? Part{symbol} : part->second;
+}
+
 Bindings ModelSizes::inModel(const Bindings& sizes) const {
   Bindings result;
   for (const auto& [symbol, value] : sizes) {
-    auto part = parts_.find(symbol);
-    const bool isWhole = part == parts_.end();
-    result.emplace(isWhole ? symbol : part->second.symbol, isWhole ? value : checkedMul(value, part->second.times));
+    const Part part = partOf(symbol);
+    result.emplace(part.symbol, checkedMul(value, part.times));
   }
   return result;
 }
 
 void ModelSizes::evaluateOperations(const std::set<std::string>& symbols, Bindings& sizes) const {
-  std::map<std::string, std::pair<std::string, int64_t>> inView;  // by symbol of the model
+  std::map<std::string, Part> inView;  // by symbol of the model
   for (const std::string& symbol : symbols) {
-    auto part = parts_.find(symbol);
-    if (part == parts_.end()) {
-      inView.emplace(symbol, std::pair(symbol, 1));
-    } else {
-      inView.emplace(part->second.symbol, std::pair(symbol, part->second.times));
-    }
+    const Part part = partOf(symbol);
+    inView.emplace(part.symbol, Part{symbol, part.times});
   }
   Bindings known = inModel(sizes);
   for (const auto& [symbol, operation] : operations_) {
@@ -71,8 +71,8 @@ void ModelSizes::evaluateOperations(const std::set<std::string>& symbols, Bindin
     if (!value) continue;
     known.insert_or_assign(symbol, *value);
     auto in = inView.find(symbol);
-    if (in != inView.end() && *value % in->second.second == 0)
-      sizes.insert_or_assign(in->second.first, *value / in->second.second);
+    if (in != inView.end() && *value % in->second.times == 0)
+      sizes.insert_or_assign(in->second.symbol, *value / in->second.times);
   }
 }
 

@@ -58,6 +58,8 @@ class ModelSizes {
 
  private:
   void narrow(const Constraint& promise);
+  /// What a symbol of the view is times a number of, or itself.
+  Part partOf(const std::string& symbol) const;
   std::optional<int64_t> lowerBound(const Expr& e) const;
 
   std::map<std::string, int64_t, std::less<>> least_, most_;

@@ -5,7 +5,7 @@ users run, whichever exporter wrote it, in the opset that it chose.
     python tests/models/deployed.py FOLDER [NAME...]      needs pip and onnx
 
 Writes FOLDER/NAME.onnx, where that is not there yet, of the extents that its package runs it at, with which `bench/models.py --onnx FOLDER`
-measures it; and FOLDER/open/NAME.onnx as it is shipped, most with sizes left open. Rules have been timed at these extents since 2026-11-29.
+measures it; and FOLDER/open/NAME.onnx as it is shipped, with sizes left open. Rules have been timed at these extents since 2026-11-29.
 """
 
 import functools

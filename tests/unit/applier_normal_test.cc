@@ -88,26 +88,24 @@ TEST(ApplierIdioms, SumsOfSquaresAndOfMagnitudesAreAlongTheirAxes) {
   }
 }
 
-constexpr const char* kPieces = R"(
-pattern pieces { shape M K : 1 <= M, 1 <= K
-  x: [M, K]
+/// The rule that these lines, after an x: [M, K], are one operator.
+RuleSet piecesOf(const std::string& op, const std::string& lines) {
+  return rulesOf("pattern pieces { shape M K : 1 <= M, 1 <= K\n  x: [M, K]\n" + lines +
+                 "}\nrule whole of pieces {\n  class M K : 1 <= M, 1 <= K\n  numerics conditioned 33, spreads NaN\n"
+                 "  replacement {\n    y = " +
+                 op + "(x)\n  }\n}");
+}
+
+constexpr const char* kHardSwishPieces = R"(
   three = Constant() value=3
   six = Constant() value=6
   u = Add(x, three)
   c = Clip(u) min=0 max=6
   t = Mul(x, c)
-  y = Div(t, six) }
-rule whole of pieces {
-  class M K : 1 <= M, 1 <= K
-  numerics conditioned 33, spreads NaN
-  replacement {
-    y = HardSwish(x)
-  }
-})";
+  y = Div(t, six)
+)";
 
 constexpr const char* kGeluPieces = R"(
-pattern pieces { shape M K : 1 <= M, 1 <= K
-  x: [M, K]
   root = Constant() value=0.7071067811865476
   one = Constant() value=1
   half = Constant() value=0.5
@@ -115,21 +113,16 @@ pattern pieces { shape M K : 1 <= M, 1 <= K
   e = Erf(u)
   p = Add(e, one)
   t = Mul(x, p)
-  y = Mul(t, half) }
-rule whole of pieces {
-  class M K : 1 <= M, 1 <= K
-  numerics conditioned 33, spreads NaN
-  replacement {
-    y = Gelu(x)
-  }
-})";
+  y = Mul(t, half)
+)";
 
 /// Half as many pieces are worth writing where the opset lacks the operator; as many are not.
 TEST(ApplierIdioms, AreNoOperatorThatTheOpsetLacks) {
   const std::string hardSwish =
       "x:f[2,5] three=f(3) zero=f(0) six=f(6) u=Add(x,three) c=Clip(u,zero,six) t=Mul(x,c) y=Div(t,six)";
   for (const auto& [opset, wanted] : {std::pair{13, "HardSigmoid Mul"}, {14, "HardSwish"}}) {
-    const Applied result = applied({withOutputs(graphOf(hardSwish, opset)), nullptr}, rulesOf(kPieces), all());
+    const Applied result =
+        applied({withOutputs(graphOf(hardSwish, opset)), nullptr}, piecesOf("HardSwish", kHardSwishPieces), all());
     ASSERT_EQ(result.report.fired.size(), 1U) << opset;
     EXPECT_EQ(types(result.model.graph), wanted);
   }
@@ -137,7 +130,7 @@ TEST(ApplierIdioms, AreNoOperatorThatTheOpsetLacks) {
       "x:f[2,5] c=f(0.7071067811865476) o=f(1) h=f(0.5) u=Mul(x,c) e=Erf(u) p=Add(e,o) t=Mul(x,p) y=Mul(t,h)";
   for (int64_t opset : {19, 20}) {
     const Graph graph = withOutputs(graphOf(gelu, opset));
-    const Applied result = applied({graph, nullptr}, rulesOf(kGeluPieces), all());
+    const Applied result = applied({graph, nullptr}, piecesOf("Gelu", kGeluPieces), all());
     EXPECT_EQ(result.report.fired.size(), opset == 20 ? 1U : 0U);
     EXPECT_EQ(types(result.model.graph) == types(graph), opset == 19);
     if (opset == 20) continue;

@@ -37,10 +37,9 @@ bool scalesChannels(const Program& p, const Node& n) {
   if (!n.is(ops::kMul) || n.shapes[0].size() < 4 || !n.shapes[0][1].isAffine()) return false;
   return std::any_of(n.operands.begin(), n.operands.end(), [&](Value v) {
     const Shape& s = p.shape(v);
-    const size_t perChannel = n.shapes[0].size() - 1;
-    return isConstant(p, v) &&
-           (s.empty() || (s.size() == perChannel &&
-                          std::count(s.begin() + 1, s.end(), Dim(1)) + 1 == static_cast<std::ptrdiff_t>(perChannel)));
+    const bool isPerChannel = s.size() + 1 == n.shapes[0].size() &&
+                              std::all_of(s.begin() + 1, s.end(), [](const Dim& d) { return d == Dim(1); });
+    return isConstant(p, v) && (s.empty() || isPerChannel);
   });
 }
 
