@@ -4,7 +4,8 @@
     python bench/models.py [--models a,b] [--device D] [--measure] [--all] [--by-rule] [--threads N] [--processor-time] [--minutes M]
                            [--json FILE] ...
     python bench/models.py --cliffs --measure ...        of tests/models/zoo.py the exports in which ONNX Runtime is slow at something
-    python bench/models.py --families --measure ...      tests/models/families.py: operators at which ONNX Runtime is slow, by themselves
+    python bench/models.py --families --measure ...      tests/models/families.py: operators at which ONNX Runtime is slow, by themselves,
+                                                         beside an equal graph by hand (tests/models/equal_graphs.py)
     python bench/models.py --onnx FOLDER ...             files, such as tests/models/libraries.py exports: models that nobody tuned for
 
 Each model but such a file is built by tests/models/build.py (those that torchvision has as its exporters write them). It is
@@ -39,6 +40,7 @@ ROOT = pathlib.Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests" / "models"), str(ROOT / "runtime" / "ort")]
 import build  # noqa: E402
 import compare  # noqa: E402
+import equal_graphs  # noqa: E402
 import families  # noqa: E402
 import runner  # noqa: E402
 import trial  # noqa: E402
@@ -216,6 +218,13 @@ def ratio(original, other):
     return {"of_medians": float(np.median(original) / np.median(other)), **dict(zip(["paired", "p10", "p90"], paired))}
 
 
+def by_hand(name, original):
+    """The equal graph of a family's operator, in a file beside it."""
+    path = original.parent / f"{name}.equal.onnx"
+    onnx.save(equal_graphs.equal(name, onnx.load(original)), path)
+    return path
+
+
 def bench(name, folder, pack, variants, options, budget):
     """One entry of the JSON report; at most about `budget` seconds for the timed runs."""
     original = pathlib.Path(shutil.copy(options.onnx / f"{name}.onnx", folder)) if options.onnx else build.build(name, folder)
@@ -223,16 +232,21 @@ def bench(name, folder, pack, variants, options, budget):
     made = [rewrite(original, pack, variant, options) for variant in variants]
     if options.by_rule:
         made += [rewrite(original, pack, variant, options) for variant in without_each(made[0])]
+    equal = [by_hand(name, original)] if options.families else []
     reference = compare.Reference(original, dims=dims, positive=positive)
+    if equal and not (off := reference.compare(equal[0]).relative) <= TOLERANCE:
+        raise Failure(f"the equal graph by hand is another function: its output differs by {off:.1e}")
     errors = [reference.compare(m.path).relative for m in made]
     engine_error = 0 if max(errors) <= tolerance(name) else reference.engine_error().relative
-    first, control, *others = measure([original, original, *(m.path for m in made)], dims, positive, options, budget)
+    first, control, *others = measure([original, original, *(m.path for m in made), *equal], dims, positive, options, budget)
     rewritten = {
         m.variant.name: {**figures(samples), "ratio": ratio(first, samples), "relative_error": error,
                          "apply_seconds": m.seconds, "rules": m.rules(), "measured": m.report["measured"], **({} if m.rules() else {"why_none": why_none(m.report)}),
                          "expected": m.report["expected"]["ratio"]}
         for m, samples, error in zip(made, others, errors)}
-    return {"original": figures(first), "control": ratio(first, control), "rewritten": rewritten, **({"engine_error": engine_error} if engine_error else {})}
+    return {"original": figures(first), "control": ratio(first, control), "rewritten": rewritten,
+            **({"equal": {**figures(others[-1]), "ratio": ratio(first, others[-1])}} if equal else {}),
+            **({"engine_error": engine_error} if engine_error else {})}
 
 
 # ---- the table

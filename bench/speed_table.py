@@ -196,18 +196,22 @@ REACHED = 0.8  # of what an equal graph gains
 
 
 def families_lines(result):
-    """Operators by themselves: what is known to be gained, what is gained, by which rule, or why none fires."""
-    rows, reached = [], 0
+    """Operators by themselves: what is known to be gained, there and here, what is gained, by which rule, or why none fires."""
+    rows, reached, fired = [], 0, 0
     for name, entry in result["models"].items():
         family, default = families.FAMILIES[name], entry["rewritten"]["default"]
         extents = " and ".join(" x ".join(map(str, shape)) for shape in family.inputs)
-        enough = bool(default["rules"]) and gain(default) >= REACHED * family.gain
+        yardstick = [gain(entry["equal"])] if "equal" in entry else []
+        enough = bool(default["rules"]) and gain(default) >= REACHED * (yardstick or [family.gain])[0]
         reached += enough
+        fired += bool(default["rules"])
         how = rules(default["rules"]) if default["rules"] else family.note or default["why_none"]
-        rows.append([family.what, extents, milliseconds(entry["original"]["median"]), f"{family.gain:g}", ratio(default), "yes" if enough else "no", how])
-    return [*zoo_tables.table(["operator", "of", "original ms", "an equal graph", "ours (p10 - p90)", f">= {REACHED:g} of it", "rules that fire, or why none does"], rows), "",
-            f"Of {len(rows)}, {reached} gain at least {REACHED:g} of what the equal graph does; in {sum(bool(e['rewritten']['default']['rules']) for e in result['models'].values())} "
-            "a rule fires."]
+        rows.append([family.what, extents, milliseconds(entry["original"]["median"]), f"{family.gain:g}", *(f"{y:.2f}" for y in yardstick), ratio(default),
+                     "yes" if enough else "no", how])
+    is_timed = all("equal" in entry for entry in result["models"].values())
+    equal = ["an equal graph, there", "here"] if is_timed else ["an equal graph"]
+    return [*zoo_tables.table(["operator", "of", "original ms", *equal, "ours (p10 - p90)", f">= {REACHED:g} of it", "rules that fire, or why none does"], rows), "",
+            f"Of {len(rows)}, {reached} gain at least {REACHED:g} of what the equal graph does; in {fired} a rule fires."]
 
 
 WORTH = 1.1  # a row of its own

@@ -167,9 +167,9 @@ Expected<void> showMachine(std::vector<std::string> command, Options o) {
 /// What is to be timed, and the rules that it is of.
 struct Plan {
   RuleSet rules;
-  std::vector<Job> jobs;
-  Timings timings;  ///< what is known already
-  Timings shipped;  ///< what comes with the tool
+  std::vector<Job> jobs;  ///< none yet, where the engine has to say which machine they are of (--retake)
+  Timings timings;        ///< what is known already
+  Timings shipped;        ///< what comes with the tool
 };
 
 /// A place that cannot be written is found before anything is timed.
@@ -191,6 +191,7 @@ Expected<Plan> planned(const Options& o) {
     if (!known) return tl::unexpected(known.error());
     plan.shipped.merge(*known);
   }
+  if (o.retake) return plan;
   auto jobs = tune::plan(plan.rules, *grid, o, [&](std::string_view what, double share) { status.show(what, share); });
   if (!jobs) return tl::unexpected(jobs.error());
   plan.jobs = std::move(*jobs);
@@ -205,6 +206,11 @@ Expected<void> timeRules(std::vector<std::string> command, Options o) {
   RunnerKeeper runner(std::move(command), o.timeout);
   auto engine = greeted(runner, o);
   if (!engine) return tl::unexpected(engine.error());
+  if (o.retake) {
+    auto unsure = tune::retaken(rules, timings, engine->machine.name(), o);
+    if (!unsure) return tl::unexpected(unsure.error());
+    jobs = std::move(*unsure);
+  }
   PET_TRY(say(o, fmt::format("{} {} on {} ({}), {} thread(s); {} points\n", engine->engine, engine->version,
                              engine->machine.cpu, engine->machine.isa, o.threads, jobs.size())));
   auto machine = ratedMachine(runner, *engine, timings.machines(), o);
@@ -328,6 +334,9 @@ int runTool(int argc, char** argv) {
   app.add_flag("--exhaustive", o.exhaustive,
                fmt::format("go on timing rules that stayed below {} at their first {} points, or {} at {}",
                            kHopeless[0].ratio, kHopeless[0].points, kHopeless[1].ratio, kHopeless[1].points));
+  app.add_flag("--retake", o.retake,
+               "of the output's samples of this machine, only time those again whose gain is not beyond their noise")
+      ->excludes("--shapes", "--shapes-from");
   app.add_flag("--warm", o.warm, "leave the caches as they are between runs");
   app.add_flag("--processor-time", o.processorTime,
                "time the engine's one thread on its processor: what other processes take does not count");

@@ -82,10 +82,6 @@ std::vector<TimedRule> relevant(const std::vector<TimedRule>& all, const Setting
   return rules;
 }
 
-double noiseOf(const TimingSample& s) {
-  return std::log1p(s.spread / 2);
-}
-
 /// Seconds at one machine's rates over seconds at another's, if both are known.
 std::optional<double> slowdown(const Load& load, const Rates& from, const Rates& to) {
   auto before = rooflineSeconds(load, from), after = rooflineSeconds(load, to);
@@ -208,8 +204,7 @@ void DeviceCosts::learn(const Pattern& pattern, const std::vector<TimedRule>& al
       if (known == figures.end()) known = figures.emplace(s.shapes, figuresOf(pattern.program, s.shapes)).first;
       const Expected<Figures>& f = known->second;
       if (!f) continue;
-      Sample sample{
-          s.shapes, *f, std::log(s.ratio()), noiseOf(s), s.opening + s.closing, enterOrigin(s.machine, s.isa)};
+      Sample sample{s.shapes, *f, std::log(s.ratio()), s.noise(), s.opening + s.closing, enterOrigin(s.machine, s.isa)};
       // Of several engines or versions, the one that promises least.
       auto [it, added] = bySetting.emplace(std::pair(sample.origin, s.shapes), sample);
       if (!added && sample.logRatio - sample.noise < it->second.logRatio - it->second.noise) it->second = sample;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <map>
 #include <set>
 #include <string>
@@ -28,7 +29,7 @@ struct TimingSample {
   int threads = 1;
   double pattern = 0;      ///< median seconds
   double replacement = 0;  ///< median seconds
-  double spread = 0;       ///< (p90 - p10) / median, the larger of the two
+  double spread = 0;       ///< of an interval that holds the ratio, the width over the ratio
   std::string date;        ///< "2026-11-21"
   /// Of the replacement, seconds of the layout operators that begin at its activations and end at its outputs, each
   /// chain alone, from input to output; 0: there are none, or they were not timed.
@@ -41,6 +42,10 @@ struct TimingSample {
 
   /// How many times faster the replacement is.
   double ratio() const { return pattern / replacement; }
+  /// What the logarithm of the ratio may be off by.
+  double noise() const { return std::log1p(spread / 2); }
+  /// It gains as much, but not beyond noise.
+  bool isUnsure(double minGain) const { return ratio() >= minGain && ratio() * std::exp(-noise()) < minGain; }
   friend bool operator==(const TimingSample&, const TimingSample&) = default;
 };
 

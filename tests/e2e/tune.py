@@ -277,11 +277,38 @@ def check_caches(folder):
 
 
 def check_outliers(folder, pack, grid):
-    """A run far from the others is counted, and kept."""
+    """A run far from the others is counted, and kept; how sure a ratio is does not depend on it."""
     runs = "[[2.0] * 11 + [9.0]] * len(models)"
     body = f"answer(times(models, samples={runs}, median=[2.0] * len(models), p10=[2.0] * len(models), p90=[2.1] * len(models)))"
     done = tune(pack, folder / "outliers.jsonl", "--shapes", grid, "--runner", fake(folder, "outliers", body), "--no-bare")
-    expect("outliers", "median spread 0.05; 4 of 48 runs more than three spreads" in done.stdout, done.stdout)
+    expect("outliers", "median spread 0.00; 4 of 48 runs more than three spreads" in done.stdout, done.stdout)
+
+
+def check_retake(folder, pack, grid):
+    """What is unsure is timed longer at once, and, where that did not help, again when it is asked for."""
+    timings, asked = folder / "retake.jsonl", folder / "asked"
+    body = """
+open({asked!r}, "a").write(f"{{request['runs']}} ")
+noisy = [1.5, 1.0, 1.3, 1.1, 0.9, 1.4]
+sure = {sure} or len(models) == 1 or b"Conv" not in open(models[0], "rb").read()
+answer(times(models, samples=[[1.2] * 6 if sure else noisy, [1.0] * 6][:len(models)], median=[1.2, 1.0][:len(models)]))
+"""
+    def again(sure, *more):
+        asked.write_text("")
+        runner = fake(folder, "retake", body.format(asked=str(asked), sure=sure))
+        done = tune(pack, timings, "--runner", runner, "--no-bare", "--runs", 5, *more)
+        expect("retake", done.returncode == 0, done.stdout + done.stderr)
+        return done.stdout, asked.read_text().split()
+
+    said, runs = again(False, "--shapes", grid)
+    expect("unsure", "2 timed, 0 known" in said and runs.count("20") >= 2, f"{said} {runs}")
+    spreads = [s["spread"] for s in samples(timings)]
+    expect("unsure", len(spreads) == 2 and min(spreads) > 0.4, spreads)
+    said, _ = again(True, "--retake")
+    expect("retake", "2 points" in said and "2 timed, 0 known" in said, said)
+    expect("retake", [s["spread"] for s in samples(timings)] == [0, 0], samples(timings))
+    said, runs = again(True, "--retake")
+    expect("retake", "0 points" in said and not runs, f"{said} {runs}")
 
 
 def check_uncertain(folder):
@@ -424,6 +451,7 @@ def main():
         check_layouts(folder)
         check_caches(folder)
         check_outliers(folder, pack, grid)
+        check_retake(folder, pack, grid)
         check_uncertain(folder)
         check_show(folder, pack, grid)
         check_devices(folder, pack, grid)

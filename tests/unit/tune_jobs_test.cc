@@ -105,5 +105,40 @@ TEST_F(TuneSchedule, OfADeviceThatNothingIsKnownOfWhatGainsOnOthersComesFirst) {
   EXPECT_THAT(tune::nextJobs(rules_, jobs, {0, 1}, promised, {}, machine("B"), o_), testing::ElementsAre(1, 0));
 }
 
+TEST_F(TuneSchedule, WhatIsUnsureOfThisMachineIsTakenAgain) {
+  TimingSample unsure;
+  unsure.rule = hash_;
+  unsure.device = o_.device;
+  unsure.shapes = shapes(1, 28);
+  unsure.machine = "here";
+  unsure.pattern = 1.1e-3;
+  unsure.replacement = 1e-3;
+  unsure.spread = 0.2;
+  Timings timings;
+  auto add = [&](int64_t height, auto change) {
+    TimingSample s = unsure;
+    s.shapes = shapes(1, height);
+    change(s);
+    timings.add(s);
+  };
+  add(28, [](TimingSample& s) { s.place = "first"; });
+  add(29, [](TimingSample& s) { s.opset = 19; });
+  add(30, [](TimingSample& s) { s.spread = 0.05; });          // gains for sure
+  add(31, [](TimingSample& s) { s.replacement = 1.08e-3; });  // below the least gain, as it is
+  add(32, [](TimingSample& s) { s.machine = "there"; });
+  add(33, [](TimingSample& s) { s.threads = 2; });
+  add(34, [](TimingSample& s) { s.weights = "warm"; });
+  add(35, [](TimingSample& s) { s.rule = "another"; });
+  add(36, [](TimingSample& s) { s.device = "mnn-cpu"; });
+  const auto jobs = tune::retaken(rules_, timings, "here", o_);
+  ASSERT_TRUE(jobs) << jobs.error().message();
+  std::vector<std::tuple<int64_t, std::string, int>> found;
+  for (const tune::Job& job : *jobs)
+    found.emplace_back(job.shapes.at("H"), job.beside.place(), job.opset);
+  EXPECT_THAT(found, testing::UnorderedElementsAre(std::tuple(28, "first", 17), std::tuple(29, "between", 19)));
+  o_.rules = {"nothing/*"};
+  EXPECT_FALSE(tune::retaken(rules_, timings, "here", o_));
+}
+
 }  // namespace
 }  // namespace pet::tune_jobs_test

@@ -159,4 +159,27 @@ Expected<std::vector<Job>> plan(const RuleSet& rules, const Grid& grid, const Op
   return jobs;
 }
 
+Expected<std::vector<Job>> retaken(const RuleSet& rules,
+                                   const Timings& timings,
+                                   const std::string& machine,
+                                   const Options& o) {
+  PET_TRY(checkRules(rules, o));
+  std::vector<Job> jobs;
+  for (const Rule& rule : rules.rules) {
+    if (!matchesAny(rule.name, o.rules)) continue;
+    const Pattern& pattern = *rules.findPattern(rule.pattern);
+    const std::string hash = ruleHash(pattern, rule);
+    int turn = 0;
+    for (const TimingSample& s : timings.samples(hash, o.device)) {
+      const bool isOurs = s.machine == machine && s.threads == o.threads && (s.weights == "warm") == o.warm;
+      if (!isOurs || !s.isUnsure(o.minGain)) continue;
+      auto job = jobAt(pattern, rule, hash, {s.shapes, *surroundingsAt(s.place), s.opset}, o);
+      if (!job) continue;
+      job->turn = turn++;
+      jobs.push_back(std::move(*job));
+    }
+  }
+  return jobs;
+}
+
 }  // namespace pet::tune

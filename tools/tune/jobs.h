@@ -50,6 +50,13 @@ bool roundsTooMuch(const Rule& rule, const Options& o);
 /// empty.
 Expected<std::vector<Job>> plan(const RuleSet& rules, const Grid& grid, const Options& o, const ReportProgress& show);
 
+/// --retake: what the timings have of this machine and of these options that is unsure, in their order. Rules that the
+/// pack does not have are left out. kUsage as for plan().
+Expected<std::vector<Job>> retaken(const RuleSet& rules,
+                                   const Timings& timings,
+                                   const std::string& machine,
+                                   const Options& o);
+
 /// Values for symbols, as Program::substitute takes them.
 std::map<std::string, Expr> exprsOf(const Bindings& bindings);
 

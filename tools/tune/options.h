@@ -18,6 +18,7 @@ struct Options {
   bool quiet = false;  ///< neither progress nor tables
   bool warm = false, processorTime = false, noBare = false, exhaustive = false;
   bool calibrate = false, noCalibrate = false, deriveRates = false;
+  bool retake = false;  ///< of the output's samples time those again that are unsure, and nothing else
 
   // Of --cliffs.
   std::vector<std::string> cliffs;  ///< models whose operators are compared with the roofline; no pack is needed

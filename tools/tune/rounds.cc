@@ -65,7 +65,7 @@ class Rounds {
     const std::vector<double> promised = promisedSeconds(rules_, jobs_, all, tuner_.machine(), o_);
     std::vector<size_t> open;
     for (size_t job = 0; job < jobs_.size(); ++job) {
-      if (auto known = earlier(timings_, tuner_.blank(jobs_[job]))) {
+      if (auto known = earlier(timings_, tuner_.blank(jobs_[job])); known && !o_.retake) {
         settle(job, {.kind = Row::Kind::kKnown, .sample = known});
       } else {
         open.push_back(job);

@@ -36,11 +36,18 @@ double secondsToKeep(double seconds) {
   return rounded(seconds, 4);
 }
 
+/// Of the median of the rounds' ratios an interval at 95 %, whatever their distribution is: between two of these ratios
+/// that as many of them are beyond as a sign test admits. All of them where there are too few. Its width, over the
+/// median.
 double spread(const TimeAnswer& a) {
-  double widest = 0;
-  for (size_t i = 0; i < a.median.size(); ++i)
-    widest = std::max(widest, (a.p90[i] - a.p10[i]) / a.median[i]);
-  return widest;
+  constexpr double kSigmas = 1.96;  // of a normal distribution, which the binomial one is nearly
+  std::vector<double> ratios;
+  for (size_t round = 0; round < a.samples[0].size(); ++round)
+    ratios.push_back(a.samples[0][round] / a.samples[1][round]);
+  std::sort(ratios.begin(), ratios.end());
+  const auto count = static_cast<double>(ratios.size());
+  const auto beyond = static_cast<size_t>(std::max(1.0, std::floor(count / 2 - kSigmas * std::sqrt(count) / 2)));
+  return (ratios[ratios.size() - beyond] - ratios[beyond - 1]) / ratios[ratios.size() / 2];
 }
 
 /// Runs that are further from their median than kFarOut times the distance of the 10th and the 90th percentile.
@@ -162,13 +169,28 @@ double Tuner::layouts(const std::vector<std::string>& chains) {
   return seconds;
 }
 
+RunnerExpected<TimeAnswer> Tuner::ask(const std::vector<std::string>& models, bool cold, int times) {
+  return runner_.time({.models = models,
+                       .runs = times * o_.runs,
+                       .threads = o_.threads,
+                       .budgetSeconds = times * o_.secondsPerPoint,
+                       .cold = cold,
+                       .processorTime = o_.processorTime});
+}
+
 RunnerExpected<TimeAnswer> Tuner::time(const std::vector<std::string>& models, bool cold) {
-  auto answer = runner_.time({.models = models,
-                              .runs = o_.runs,
-                              .threads = o_.threads,
-                              .budgetSeconds = o_.secondsPerPoint,
-                              .cold = cold,
-                              .processorTime = o_.processorTime});
+  constexpr int kMore = 4;
+  auto answer = ask(models, cold, 1);
+  const auto isUnsure = [&] {
+    TimingSample sample;
+    sample.pattern = answer->median[0];
+    sample.replacement = answer->median[1];
+    sample.spread = spread(*answer);
+    return sample.isUnsure(o_.minGain);
+  };
+  if (answer && isUnsure()) {
+    if (auto longer = ask(models, cold, kMore)) answer = std::move(longer);
+  }
   discard(models);
   return answer;
 }

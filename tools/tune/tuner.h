@@ -40,7 +40,10 @@ class Tuner {
  private:
   bool comesFromMemory(const Job& job) const;
   std::filesystem::path nextStem() { return folder_.path() / std::to_string(++count_); }
+  /// Two models in turns, once more and longer where it is unsure whether the second one gains.
   RunnerExpected<TimeAnswer> time(const std::vector<std::string>& models, bool cold);
+  /// In `times` as many runs, and seconds, as usual.
+  RunnerExpected<TimeAnswer> ask(const std::vector<std::string>& models, bool cold, int times);
   /// Seconds of the chains, one after the other, with caches as they are; 0 where there are none, or they cannot be
   /// timed.
   double layouts(const std::vector<std::string>& chains);
