@@ -167,10 +167,15 @@ Expected<void> showMachine(std::vector<std::string> command, Options o) {
 /// What is to be timed, and the rules that it is of.
 struct Plan {
   RuleSet rules;
-  std::vector<Job> jobs;  ///< none yet, where the engine has to say which machine they are of (--retake)
+  std::vector<Job> jobs;  ///< none yet, where the engine has to say which machine they are of
   Timings timings;        ///< what is known already
   Timings shipped;        ///< what comes with the tool
 };
+
+/// What is to be timed are samples of the file.
+bool takesUnsure(const Options& o) {
+  return o.retake && o.models.empty() && o.shapes.empty();
+}
 
 /// A place that cannot be written is found before anything is timed.
 Expected<Plan> planned(const Options& o) {
@@ -191,7 +196,7 @@ Expected<Plan> planned(const Options& o) {
     if (!known) return tl::unexpected(known.error());
     plan.shipped.merge(*known);
   }
-  if (o.retake) return plan;
+  if (takesUnsure(o)) return plan;
   auto jobs = tune::plan(plan.rules, *grid, o, [&](std::string_view what, double share) { status.show(what, share); });
   if (!jobs) return tl::unexpected(jobs.error());
   plan.jobs = std::move(*jobs);
@@ -206,7 +211,7 @@ Expected<void> timeRules(std::vector<std::string> command, Options o) {
   RunnerKeeper runner(std::move(command), o.timeout);
   auto engine = greeted(runner, o);
   if (!engine) return tl::unexpected(engine.error());
-  if (o.retake) {
+  if (takesUnsure(o)) {
     auto unsure = tune::retaken(rules, timings, engine->machine.name(), o);
     if (!unsure) return tl::unexpected(unsure.error());
     jobs = std::move(*unsure);
@@ -334,9 +339,10 @@ int runTool(int argc, char** argv) {
   app.add_flag("--exhaustive", o.exhaustive,
                fmt::format("go on timing rules that stayed below {} at their first {} points, or {} at {}",
                            kHopeless[0].ratio, kHopeless[0].points, kHopeless[1].ratio, kHopeless[1].points));
-  app.add_flag("--retake", o.retake,
-               "of the output's samples of this machine, only time those again whose gain is not beyond their noise")
-      ->excludes("--shapes", "--shapes-from");
+  app.add_flag(
+      "--retake", o.retake,
+      "only time those of the output's samples of this machine again whose gain is not beyond their noise; with "
+      "--shapes or --shapes-from, all samples there");
   app.add_flag("--warm", o.warm, "leave the caches as they are between runs");
   app.add_flag("--processor-time", o.processorTime,
                "time the engine's one thread on its processor: what other processes take does not count");

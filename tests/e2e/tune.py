@@ -309,6 +309,8 @@ answer(times(models, samples=[[1.2] * 6 if sure else noisy, [1.0] * 6][:len(mode
     expect("retake", [s["spread"] for s in samples(timings)] == [0, 0], samples(timings))
     said, runs = again(True, "--retake")
     expect("retake", "0 points" in said and not runs, f"{said} {runs}")
+    said, _ = again(True, "--retake", "--shapes", grid)
+    expect("retake all", "2 timed, 0 known" in said, said)
 
 
 def check_uncertain(folder):

@@ -18,7 +18,8 @@ struct Options {
   bool quiet = false;  ///< neither progress nor tables
   bool warm = false, processorTime = false, noBare = false, exhaustive = false;
   bool calibrate = false, noCalibrate = false, deriveRates = false;
-  bool retake = false;  ///< of the output's samples time those again that are unsure, and nothing else
+  bool retake =
+      false;  ///< samples that the output has are taken again: at these shapes all, else those that are unsure
 
   // Of --cliffs.
   std::vector<std::string> cliffs;  ///< models whose operators are compared with the roofline; no pack is needed
