@@ -92,8 +92,8 @@ class Runner:
         self.process.wait()
 
 
-DEVICES = {  # device: what times on it, given the folder of the tools
-    "ort-cpu": lambda tools: [sys.executable, ROOT / "runtime" / "ort" / "runner.py"],
+DEVICES = {  # device: what times on it, given the folder of the tools; ONNX Runtime's is run by --python
+    "ort-cpu": lambda tools: [ROOT / "runtime" / "ort" / "runner.py"],
     "openvino-cpu": lambda tools: [ROOT / ".engines" / "openvino" / "bin" / "python", ROOT / "runtime" / "ort" / "openvino_runner.py"],
     "mnn-cpu": lambda tools: [ROOT / ".engines" / "mnn" / "bin" / "python", ROOT / "runtime" / "ort" / "mnn_runner.py"],
     "onednn-cpu": lambda tools: [tools / "pet-runner"],
@@ -165,7 +165,8 @@ def without_each(made):
 
 def started(options):
     """The engine's runner."""
-    return Runner(*DEVICES[options.device](options.bin), *(["--cpu", options.cpu] if options.cpu is not None else []))
+    python = [options.python] if options.device == "ort-cpu" else []
+    return Runner(*python, *DEVICES[options.device](options.bin), *(["--cpu", options.cpu] if options.cpu is not None else []))
 
 
 def open_extents(name, path):
@@ -292,6 +293,7 @@ def parse_arguments():
     arguments.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin", help="where the tools are")
     arguments.add_argument("--pack", type=pathlib.Path, help="the rules (default: what pet-synth --depth 4 writes)")
     arguments.add_argument("--timings", type=pathlib.Path, help="for pet-apply, instead of those that ship")
+    arguments.add_argument("--python", default=sys.executable, help="the interpreter whose ONNX Runtime times: another version (default: this one)")
     arguments.add_argument("--cpu", type=int, help="the CPU to stay on (default: the highest)")
     options = arguments.parse_args()
     known = sorted(path.stem for path in options.onnx.glob("*.onnx")) if options.onnx else build.EVERY
@@ -310,6 +312,8 @@ def parse_arguments():
         arguments.error("--processor-time is for one thread")
     if (options.cliffs or options.families) and options.device != "ort-cpu":
         arguments.error("--cliffs and --families are about ort-cpu")
+    if options.python != sys.executable and (options.device != "ort-cpu" or options.cliffs or options.families or options.onnx):
+        arguments.error("--python is for the models of ort-cpu")
     if options.onnx and (options.cliffs or options.families):
         arguments.error("--onnx takes the place of --cliffs and --families")
     options.bin = options.bin.resolve()
@@ -342,6 +346,8 @@ def main():
     table = "cliffs" if options.cliffs else "families" if options.families else TABLES[options.device]
     if options.onnx:
         table = table.replace("models", "exports")
+    if options.python != sys.executable:
+        table = f"models_ort_{hello['version'].replace('.', '_')}"
     report = {**provenance(table, ["bench/models.py", *sys.argv[1:]], cpu, options.threads), "engine": hello["engine"],
               "version": hello["version"], "isa": isa, "cpu": cpu, "threads": options.threads, "models": {}}
     variants = [DEFAULT, *([MEASURE] if options.measure else []), *([ALL] if options.all else [])]

@@ -6,15 +6,13 @@
 Rewrites what is between `<!-- speed_table: NAME -->` and `<!-- speed_table end -->`; with --check it only compares, exit status 1
 where they differ. A result says of which table it is ("table"), and its "date", "commit", "machine" and "command".
 
-Of the tables models, models_intel, models_openvino, models_openvino_intel, models_openvino_zen4, models_mnn, models_onednn, versions, engine, unseen and two_threads a model's result is the latest,
-by the files' names. Of the first seven it is what `bench/models.py --json` writes, with --device for the others than ONNX Runtime. Of cost,
+Of the tables models, models_intel, models_ort_1_20_1, models_ort_1_23_2, models_openvino, models_openvino_intel, models_openvino_zen4, models_mnn, models_onednn, unseen and two_threads
+a model's result is the latest, by the files' names. Of the first nine it is what `bench/models.py --json` writes, with --device for the others than ONNX Runtime, and --python for other versions. Of cost,
 cliffs, families, exports, predictor, zoo and engine_zoo the latest file counts: what `bench/apply_cost.py --json`, `bench/models.py --cliffs --measure --json`,
 `bench/models.py --families --json`, `bench/models.py --onnx FOLDER --json`, `bench/predictor.py --json`, `bench/zoo.py --json` and `bench/engine.py --json` write. "table" in the
 file tells cliffs and families on an AMD, on an Intel (cliffs_intel, families_intel), and on a processor that no sample is of (cliffs_elsewhere) apart; zoo has
 several tables (zoo_tables.py). The others state their figures by model:
 
-    versions: {"ratios": {"1.20.1": 1.62, ...}, "simplified": {"onnxsim": 1.00, "onnxslim": 0.98}}
-    engine:   {"ort": seconds, "ours": seconds, "ratio": 2.48, "rewritten": seconds}
     unseen, two_threads:  {"ratio": 1.42}; {} where no rule fires
 """
 
@@ -118,28 +116,14 @@ def device_row(_, entry):
     return [milliseconds(entry["original"]["median"]), ratio(made), f"{entry['control']['of_medians']:.2f}", f"{made['relative_error']:.0e}", rules(made["rules"])]
 
 
-VERSIONS = ["1.20.1", "1.23.2", "1.31.1"]
-
-
-def versions_row(_, entry):
-    simplified = entry["simplified"]
-    return [f"{entry['ratios'][version]:.2f}" for version in VERSIONS] + [f"{simplified['onnxsim']:.2f} / {simplified['onnxslim']:.2f}"]
-
-
-def engine_row(_, entry):
-    return [milliseconds(entry["ort"]), milliseconds(entry["ours"]), f"{entry['ratio']:.2f}", milliseconds(entry["rewritten"])]
-
-
 def ratio_row(_, entry):
     return [f"{entry['ratio']:.2f}" if entry else "none fires"]
 
 
 BY_MODEL = {
     "models": (["original ms", "ratio (p10 - p90)", "with `--measure`", "A/A", "rules that fire", "goal"], models_row),
-    **dict.fromkeys(["models_intel", "models_openvino", "models_openvino_intel", "models_openvino_zen4", "models_mnn", "models_onednn"],
+    **dict.fromkeys(["models_intel", "models_ort_1_20_1", "models_ort_1_23_2", "models_openvino", "models_openvino_intel", "models_openvino_zen4", "models_mnn", "models_onednn"],
                     (["original ms", "ratio (p10 - p90)", "A/A", "largest difference", "rules that fire"], device_row)),
-    "versions": ([f"ratio, ONNX Runtime {VERSIONS[0]}", *VERSIONS[1:], "original through onnxsim / onnxslim, 1.31.1"], versions_row),
-    "engine": (["ONNX Runtime ms", "ours ms", "ratio", "ours, rewritten for ONNX Runtime"], engine_row),
     "unseen": (["ratio"], ratio_row),
     "two_threads": (["ratio"], ratio_row),
 }
@@ -193,6 +177,7 @@ def cliffs_lines(result):
 
 
 REACHED = 0.8  # of what an equal graph gains
+NOTHING = 1.05  # what gains less gains nothing
 
 
 def families_lines(result):
@@ -201,8 +186,9 @@ def families_lines(result):
     for name, entry in result["models"].items():
         family, default = families.FAMILIES[name], entry["rewritten"]["default"]
         extents = " and ".join(" x ".join(map(str, shape)) for shape in family.inputs)
-        yardstick = [gain(entry["equal"])] if "equal" in entry else []
-        enough = bool(default["rules"]) and gain(default) >= REACHED * (yardstick or [family.gain])[0]
+        yardstick = [entry["equal"]["ratio"]["of_medians"]] if "equal" in entry else []
+        equal = (yardstick or [family.gain])[0]
+        enough = gain(default) >= REACHED * equal and (bool(default["rules"]) or equal < NOTHING)
         reached += enough
         fired += bool(default["rules"])
         how = rules(default["rules"]) if default["rules"] else family.note or default["why_none"]

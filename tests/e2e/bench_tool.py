@@ -245,9 +245,20 @@ def check_models(folder, model):
     done = bench_models("--onnx", files, "--json", figures)
     report = json.loads(figures.read_text())
     expect("models.py --onnx", done.returncode == 0 and (report["table"], list(report["models"])) == ("exports", ["a"]), done.stdout + done.stderr)
-    for arguments, words in [(("--models", "b"), "no model named b; there are a"), (("--families",), "--onnx takes the place of")]:
+    for arguments, words in [(("--models", "b"), "no model named b; there are a"), (("--families",), "--onnx takes the place of"),
+                             (("--python", "/no/such/python"), "--python is for the models of ort-cpu")]:
         done = bench_models("--onnx", files, *arguments)
         expect("models.py --onnx", done.returncode == 2 and words in done.stderr, done.stderr)
+    done = bench_models("--families", "--models", "matmul_diagonal", "--json", figures)
+    report = json.loads(figures.read_text())
+    equal = report["models"]["matmul_diagonal"].get("equal", {})
+    expect("models.py --families", done.returncode == 0 and report["table"] == "families" and equal["ratio"]["of_medians"] > 2, done.stdout + done.stderr)
+    other = folder / "python"
+    other.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    other.chmod(0o755)
+    done = bench_models("--models", "srcnn", "--python", other, "--json", figures)
+    report = json.loads(figures.read_text())
+    expect("models.py --python", done.returncode == 0 and report["table"] == f"models_ort_{report['version'].replace('.', '_')}", done.stdout + done.stderr)
 
 
 def main():
