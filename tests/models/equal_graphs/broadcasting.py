@@ -3,7 +3,6 @@
 import numpy as np
 
 
-
 def repeat_last(g):
     x = g.Unsqueeze(g.values, np.array([3]))
     return g.reshape(g.Concat(x, x, axis=3), *g.result())

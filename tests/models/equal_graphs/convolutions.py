@@ -166,6 +166,15 @@ def phases_1d(g):
     return g.reshape(g.transpose(x, 0, 2, 1), *g.result())
 
 
+def box(g):
+    """A pool of 1 x k, then of k x 1."""
+    kernel = attribute(g, "kernel_shape")[0]
+    pad, operator = kernel // 2, g.model.graph.node[0].op_type
+    more = {"count_include_pad": 1} if operator == "AveragePool" else {}
+    x = g.node(operator, [g.values], kernel_shape=[1, kernel], pads=[0, pad, 0, pad], **more)
+    return g.node(operator, [x], kernel_shape=[kernel, 1], pads=[pad, 0, pad, 0], **more)
+
+
 def pools(g):
     """The larger ones by the smaller, each along one axis at a time."""
     def five(x):
@@ -207,5 +216,7 @@ EQUAL = {
     "transposed_stride_2": four_phases,
     "istft_4096": phases_1d,
     "istft_1024": phases_1d,
+    "averagepool_13": box,
+    "maxpool_13": box,
     "pyramid_pools": pools,
 }

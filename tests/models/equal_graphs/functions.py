@@ -70,8 +70,8 @@ def hard_swish(g, x=None):
 def scaled(g):
     """A Conv of each channel does both."""
     x = g.copy(1, g.copy(0, g.values))
-    number, offset = ([w for w in g.weights.values() if w.ndim == 3] or [w for w in g.weights.values() if w.ndim == 0])
-    weight, bias = (np.broadcast_to(w.ravel(), [64]).astype(np.float32).copy() for w in (number, offset))
+    factor, offset = ([w for w in g.weights.values() if w.ndim == 3] or [w for w in g.weights.values() if w.ndim == 0])
+    weight, bias = (np.broadcast_to(w.ravel(), [64]).astype(np.float32).copy() for w in (factor, offset))
     return g.copy(4, g.Conv(x, weight.reshape(64, 1, 1, 1), bias, kernel_shape=[1, 1], group=64))
 
 
@@ -81,8 +81,9 @@ def gelu_tanh(g):
     return g.Mul(x, g.Sigmoid(u))
 
 
-def by_constant(operator, change=lambda w: w):
-    return lambda g: g.node(operator, [g.values, change(next(w for w in g.weights.values() if w.ndim == 0))])
+def number(g):
+    """The only one of the model."""
+    return next(w for w in g.weights.values() if w.size == 1).reshape(())
 
 
 def mask(g):
@@ -120,7 +121,7 @@ EQUAL = {
     "number_scale_bias_between": scaled,
     "scale_bias_between": scaled,
     "gelu_tanh": gelu_tanh,
-    "div_power_of_two": by_constant("Mul", lambda w: 1 / w),
+    "div_power_of_two": lambda g: g.Mul(g.values, 1 / number(g)),
     "where_mask": mask,
-    "min_constant": lambda g: g.Clip(g.values, "", next(w for w in g.weights.values() if w.size == 1).reshape(())),
+    "min_constant": lambda g: g.Clip(g.values, "", number(g)),
 }

@@ -13,8 +13,9 @@ class Graph:
         self.weights = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
         self.values = self.inputs[0]
 
-    def extents(self, index=0):
-        return [d.dim_value for d in self.model.graph.input[index].type.tensor_type.shape.dim]
+    def extents(self):
+        """Of the first input."""
+        return [d.dim_value for d in self.model.graph.input[0].type.tensor_type.shape.dim]
 
     def result(self):
         """Extents of the output."""
@@ -29,10 +30,10 @@ class Graph:
         self.constants.append(numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), f"c{len(self.constants)}"))
         return self.constants[-1].name
 
-    def node(self, operator, operands, outputs=1, **attributes):
-        made = [f"v{len(self.nodes)}_{index}" for index in range(outputs)]
-        self.nodes.append(helper.make_node(operator, [self.name(o) for o in operands], made, **attributes))
-        return made[0] if outputs == 1 else made
+    def node(self, operator, operands, **attributes):
+        made = f"v{len(self.nodes)}"
+        self.nodes.append(helper.make_node(operator, [self.name(o) for o in operands], [made], **attributes))
+        return made
 
     def __getattr__(self, operator):
         if not operator[0].isupper():

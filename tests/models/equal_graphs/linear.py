@@ -3,8 +3,6 @@
 import numpy as np
 import onnxruntime
 
-from .graph import attribute
-
 
 def ran(model, *feeds):
     options = onnxruntime.SessionOptions()
@@ -100,15 +98,6 @@ def deeplab(g):
     return two_products(g, g.copy(0, g.values), matrix, matrix)
 
 
-def box(g):
-    """A pool of 1 x k, then of k x 1."""
-    kernel = attribute(g, "kernel_shape")[0]
-    pad, operator = kernel // 2, g.model.graph.node[0].op_type
-    more = {"count_include_pad": 1} if operator == "AveragePool" else {}
-    x = g.node(operator, [g.values], kernel_shape=[1, kernel], pads=[0, pad, 0, pad], **more)
-    return g.node(operator, [x], kernel_shape=[kernel, 1], pads=[pad, 0, pad, 0], **more)
-
-
 def fourier(length):
     """[length, 2 results]: real and imaginary parts side by side, of the half that a real signal has."""
     angles = -2 * np.pi * np.outer(np.arange(length), np.arange(length // 2 + 1)) / length
@@ -168,7 +157,6 @@ EQUAL = {
     "resize_linear_from_one": lambda g: g.Expand(g.values, np.array(g.result())),
     "resize_linear_3d": lambda g: linear_volume(g, g.values),
     "resize_linear_3d_between": conv_first(linear_volume),
-    "averagepool_13": box,
     "averagepool_31": by_matrices,
     "upscaling_dense": by_matrices,
     "upscaling_depthwise": by_matrices,
@@ -181,5 +169,4 @@ EQUAL = {
     "cumsum_long": sums_so_far,
     "lrn": lrn,
     "upsample_expand": lambda g: twice(g, g.values),
-    "maxpool_13": box,
 }

@@ -3,7 +3,6 @@
 import numpy as np
 
 
-
 def unfold(g):
     _, channels, height, width = g.extents()
     x = g.Pad(g.values, np.array([0, 0, 1, 1, 0, 0, 1, 1]))

@@ -3,7 +3,6 @@
 import numpy as np
 
 
-
 def einsum(first, second, back=None, swap=False):
     """MatMul of the operands with their axes in another order; the result's as well."""
     def make(g):
