@@ -4,6 +4,7 @@
 What every runner must answer is used by the other runners' tests, too.
 """
 
+import importlib.util
 import json
 import os
 import pathlib
@@ -149,6 +150,46 @@ def failures_of(command, table, timeout=280):
         yield "quit: answered or went on"
 
 
+class Input:
+    """Of a session, as ONNX Runtime describes it."""
+
+    name, type = "x", "tensor(float)"
+
+    def __init__(self, shape):
+        self.shape = shape
+
+
+class Session:
+    def __init__(self, shape):
+        self.shape = shape
+
+    def get_inputs(self):
+        return [Input(self.shape)]
+
+
+def failures_of_alike():
+    """Inputs of which neighbours are alike have other values than those that are drawn one by one, the same bounds, and fewer changes of sign."""
+    script = importlib.util.spec_from_file_location("ort_runner", COMMAND[1])  # this file has the script's name
+    runner = importlib.util.module_from_spec(script)
+    script.loader.exec_module(runner)
+    found = []
+    for shape in [[], [5], [3, 1], [3, 21], [2, 3, 40], [2, 3, 17, 19], [1, 2, 3, 9, 12]]:
+        for low, positive in [(-1, False), (1 / 64, True)]:
+            (x,) = runner.seeded_inputs(Session(shape), positive=positive, alike=True).values()
+            again = runner.seeded_inputs(Session(shape), positive=positive, alike=True)["x"]
+            if list(x.shape) != shape or x.dtype != np.float32 or x.min() < low or x.max() > 1 or (x != again).any():
+                found.append(f"alike: {shape} from {low}: {x}")
+            if len(np.unique(x)) != x.size:
+                found.append(f"alike: {shape}: values are the same")
+    for shape, axes in [([200, 200], [1]), ([40, 40, 40], [2]), ([2, 4, 60, 60], [2, 3])]:
+        white, alike = (runner.seeded_inputs(Session(shape), alike=alike)["x"] for alike in [False, True])
+        for axis in range(len(shape)):
+            changes = [float(np.mean(np.diff(np.sign(x), axis=axis) != 0)) for x in [white, alike]]
+            if not 0.4 < changes[0] < 0.6 or (changes[1] < 0.3) != (axis in axes):
+                found.append(f"alike: {shape}, axis {axis}: {changes} of the signs change")
+    return found
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         paths = write_models(pathlib.Path(folder))
@@ -157,6 +198,7 @@ def main():
             converse(COMMAND, [{"cmd": "run", "model": paths["half"], "seed": seed}])[0] for seed in [7, 7, 8])
         if first != second or first == other:
             failures.append("run: not a function of the seed")
+    failures += failures_of_alike()
     for failure in failures:
         print(f"runner: {failure}", file=sys.stderr)
     return 1 if failures else 0
