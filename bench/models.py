@@ -5,7 +5,7 @@
                            [--json FILE] ...
     python bench/models.py --cliffs --measure ...        of tests/models/zoo.py the exports in which ONNX Runtime is slow at something
     python bench/models.py --families --measure ...      tests/models/families.py: operators at which ONNX Runtime is slow, by themselves,
-                                                         beside an equal graph by hand (tests/models/equal_graphs.py)
+                                                         beside an equal graph by hand (tests/models/equal_graphs)
     python bench/models.py --onnx FOLDER ...             files, such as tests/models/libraries.py exports: models that nobody tuned for
 
 Each model but such a file is built by tests/models/build.py (those that torchvision has as its exporters write them). It is

@@ -212,7 +212,7 @@ Expected<void> timeRules(std::vector<std::string> command, Options o) {
   auto engine = greeted(runner, o);
   if (!engine) return tl::unexpected(engine.error());
   if (takesUnsure(o)) {
-    auto unsure = tune::retaken(rules, timings, engine->machine.name(), o);
+    auto unsure = tune::retaken(rules, timings, *engine, o);
     if (!unsure) return tl::unexpected(unsure.error());
     jobs = std::move(*unsure);
   }

@@ -2,7 +2,7 @@
 """pet-apply --all on operators at which engines are slow (tests/models/families.py). Exit status 0 or 1.
 
 With PET_TEST_PART=K/N the K-th part of them, else all; `families.py NAME...` tries these. None is refused, and ONNX Runtime finds what is
-written equal, up to rounding; and so is the equal graph by hand that they are measured against (tests/models/equal_graphs.py). In FIRES are
+written equal, up to rounding; and so is the equal graph by hand that they are measured against (tests/models/equal_graphs). In FIRES are
 forms that exporters write of what a pattern says otherwise: the pattern matches.
 """
 

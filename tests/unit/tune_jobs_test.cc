@@ -110,7 +110,11 @@ TEST_F(TuneSchedule, WhatIsUnsureOfThisMachineIsTakenAgain) {
   unsure.rule = hash_;
   unsure.device = o_.device;
   unsure.shapes = shapes(1, 28);
-  unsure.machine = "here";
+  RunnerHello here;
+  here.engine = unsure.engine = "onnxruntime";
+  here.version = unsure.version = "2";
+  here.machine = machine("A");
+  unsure.machine = here.machine.name();
   unsure.pattern = 1.1e-3;
   unsure.replacement = 1e-3;
   unsure.spread = 0.2;
@@ -130,14 +134,15 @@ TEST_F(TuneSchedule, WhatIsUnsureOfThisMachineIsTakenAgain) {
   add(34, [](TimingSample& s) { s.weights = "warm"; });
   add(35, [](TimingSample& s) { s.rule = "another"; });
   add(36, [](TimingSample& s) { s.device = "mnn-cpu"; });
-  const auto jobs = tune::retaken(rules_, timings, "here", o_);
+  add(37, [](TimingSample& s) { s.version = "1"; });
+  const auto jobs = tune::retaken(rules_, timings, here, o_);
   ASSERT_TRUE(jobs) << jobs.error().message();
   std::vector<std::tuple<int64_t, std::string, int>> found;
   for (const tune::Job& job : *jobs)
     found.emplace_back(job.shapes.at("H"), job.beside.place(), job.opset);
   EXPECT_THAT(found, testing::UnorderedElementsAre(std::tuple(28, "first", 17), std::tuple(29, "between", 19)));
   o_.rules = {"nothing/*"};
-  EXPECT_FALSE(tune::retaken(rules_, timings, "here", o_));
+  EXPECT_FALSE(tune::retaken(rules_, timings, here, o_));
 }
 
 }  // namespace

@@ -161,9 +161,14 @@ Expected<std::vector<Job>> plan(const RuleSet& rules, const Grid& grid, const Op
 
 Expected<std::vector<Job>> retaken(const RuleSet& rules,
                                    const Timings& timings,
-                                   const std::string& machine,
+                                   const RunnerHello& engine,
                                    const Options& o) {
   PET_TRY(checkRules(rules, o));
+  const std::string machine = engine.machine.name();
+  const auto isOurs = [&](const TimingSample& s) {
+    return s.engine == engine.engine && s.version == engine.version && s.machine == machine && s.threads == o.threads &&
+           (s.weights == "warm") == o.warm;
+  };
   std::vector<Job> jobs;
   for (const Rule& rule : rules.rules) {
     if (!matchesAny(rule.name, o.rules)) continue;
@@ -171,8 +176,7 @@ Expected<std::vector<Job>> retaken(const RuleSet& rules,
     const std::string hash = ruleHash(pattern, rule);
     int turn = 0;
     for (const TimingSample& s : timings.samples(hash, o.device)) {
-      const bool isOurs = s.machine == machine && s.threads == o.threads && (s.weights == "warm") == o.warm;
-      if (!isOurs || !s.isUnsure(o.minGain)) continue;
+      if (!isOurs(s) || !s.isUnsure(o.minGain)) continue;
       auto job = jobAt(pattern, rule, hash, {s.shapes, *surroundingsAt(s.place), s.opset}, o);
       if (!job) continue;
       job->turn = turn++;

@@ -8,6 +8,7 @@
 #include "rules/pack/timings.h"
 #include "rules/rule.h"
 #include "rules/surroundings.h"
+#include "runtime/ort/client.h"
 #include "runtime/ort/grid.h"
 #include "tools/tune/options.h"
 
@@ -50,11 +51,11 @@ bool roundsTooMuch(const Rule& rule, const Options& o);
 /// empty.
 Expected<std::vector<Job>> plan(const RuleSet& rules, const Grid& grid, const Options& o, const ReportProgress& show);
 
-/// --retake: what the timings have of this machine and of these options that is unsure, in their order. Rules that the
-/// pack does not have are left out. kUsage as for plan().
+/// --retake: what the timings have of this engine on this machine and of these options that is unsure, in their order.
+/// Rules that the pack does not have are left out. kUsage as for plan().
 Expected<std::vector<Job>> retaken(const RuleSet& rules,
                                    const Timings& timings,
-                                   const std::string& machine,
+                                   const RunnerHello& engine,
                                    const Options& o);
 
 /// Values for symbols, as Program::substitute takes them.
