@@ -43,14 +43,14 @@ def main():
 
         # A later measurement of one model replaces its row, and its row only.
         shutil.copytree(SOURCE / "bench" / "results", results)
-        later = json.loads((results / "2026-11-22-a-engine.json").read_text())
-        nin = {"ort": 0.02, "ours": 0.01, "ratio": 2.0, "rewritten": 0.0095}
-        later |= {"date": "2030-01-01", "commit": "abcdef0", "models": {"nin": nin}}
-        (results / "2030-01-01-engine.json").write_text(json.dumps(later))
+        later = json.loads((results / "2026-11-29-ort-1.20.1.json").read_text())
+        nin = later["models"]["nin"] | {"original": {"median": 0.0123}}
+        later |= {"date": "2030-01-01", "commit": "abcdef0", "command": "", "models": {"nin": nin}}
+        (results / "2030-01-01-ort.json").write_text(json.dumps(later))
         expect("a later result", run("--document", document, "--results", results)[0] == 0, "failed")
         changed = [line for line in document.read_text().splitlines() if line not in text.splitlines()]
         row, source = changed if len(changed) == 2 else ("", "")
-        expect("a later result", "| 20.0 | 10.0 | 2.00 | 9.50 | abcdef0 |" in row and "2030-01-01" in source, str(changed))
+        expect("a later result", "| 12.3 | 1.31 (" in row and "| abcdef0 |" in row and "2030-01-01" in source, str(changed))
         (results / "x.json").write_text(json.dumps({"table": "models", "models": {}}))
         code, said = run("--check", "--results", results)
         expect("a result without its commit", code == 1 and "lacks ['command', 'commit'" in said, said)
