@@ -92,8 +92,8 @@ class Runner:
         self.process.wait()
 
 
-DEVICES = {  # device: what times on it, given the folder of the tools; ONNX Runtime's is run by --python
-    "ort-cpu": lambda tools: [ROOT / "runtime" / "ort" / "runner.py"],
+DEVICES = {  # device: what times on it, given the folder of the tools, and for ONNX Runtime perhaps the interpreter that has it
+    "ort-cpu": lambda tools, python=sys.executable: [python, ROOT / "runtime" / "ort" / "runner.py"],
     "openvino-cpu": lambda tools: [ROOT / ".engines" / "openvino" / "bin" / "python", ROOT / "runtime" / "ort" / "openvino_runner.py"],
     "mnn-cpu": lambda tools: [ROOT / ".engines" / "mnn" / "bin" / "python", ROOT / "runtime" / "ort" / "mnn_runner.py"],
     "onednn-cpu": lambda tools: [tools / "pet-runner"],
@@ -166,7 +166,7 @@ def without_each(made):
 def started(options):
     """The engine's runner."""
     python = [options.python] if options.device == "ort-cpu" else []
-    return Runner(*python, *DEVICES[options.device](options.bin), *(["--cpu", options.cpu] if options.cpu is not None else []))
+    return Runner(*DEVICES[options.device](options.bin, *python), *(["--cpu", options.cpu] if options.cpu is not None else []))
 
 
 def open_extents(name, path):

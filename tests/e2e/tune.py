@@ -300,6 +300,10 @@ answer(times(models, samples=[[1.2] * 6 if sure else noisy, [1.0] * 6][:len(mode
         expect("retake", done.returncode == 0, done.stdout + done.stderr)
         return done.stdout, asked.read_text().split()
 
+    uneven = "answer(times(models, samples=[[1.2] * 6, [1.0] * 4][:len(models)], median=[1.2, 1.0][:len(models)]))"
+    done = tune(pack, folder / "uneven.jsonl", "--shapes", grid, "--runner", fake(folder, "uneven", uneven), "--no-bare")
+    expect("uneven", done.returncode == 0 and [s["spread"] for s in samples(folder / "uneven.jsonl")] == [0, 0], done.stdout + done.stderr)
+
     said, runs = again(False, "--shapes", grid)
     expect("unsure", "2 timed, 0 known" in said and runs.count("20") >= 2, f"{said} {runs}")
     spreads = [s["spread"] for s in samples(timings)]

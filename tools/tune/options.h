@@ -18,8 +18,8 @@ struct Options {
   bool quiet = false;  ///< neither progress nor tables
   bool warm = false, processorTime = false, noBare = false, exhaustive = false;
   bool calibrate = false, noCalibrate = false, deriveRates = false;
-  bool retake =
-      false;  ///< samples that the output has are taken again: at these shapes all, else those that are unsure
+  /// Samples that the output has are taken again: at these shapes all, else those that are unsure.
+  bool retake = false;
 
   // Of --cliffs.
   std::vector<std::string> cliffs;  ///< models whose operators are compared with the roofline; no pack is needed

@@ -41,8 +41,9 @@ double secondsToKeep(double seconds) {
 /// median.
 double spread(const TimeAnswer& a) {
   constexpr double kSigmas = 1.96;  // of a normal distribution, which the binomial one is nearly
+  const size_t rounds = std::min(a.samples[0].size(), a.samples[1].size());  // a runner may have stopped within one
   std::vector<double> ratios;
-  for (size_t round = 0; round < a.samples[0].size(); ++round)
+  for (size_t round = 0; round < rounds; ++round)
     ratios.push_back(a.samples[0][round] / a.samples[1][round]);
   std::sort(ratios.begin(), ratios.end());
   const auto count = static_cast<double>(ratios.size());

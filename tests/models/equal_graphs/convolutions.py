@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .graph import attribute, conv_weights, plus
+from .graph import attribute, conv_weights, inside_convs, plus
 
 
 def whole_kernel(g):
@@ -76,10 +76,6 @@ def row(g, x=None, node=0, pads=None):
     x = g.Conv(g.Unsqueeze(x or g.values, np.array([2])), weight[:, :, None], bias, kernel_shape=[1, weight.shape[2]], pads=[0, begin, 0, end],
                group=attribute(g, "group", node))
     return g.Squeeze(x, np.array([2]))
-
-
-def row_between(g):
-    return g.copy(2, row(g, g.copy(0, g.values), 1))
 
 
 def stem(g):
@@ -192,7 +188,7 @@ EQUAL = {
     "electrodes": electrodes,
     "conv_one_output": flipped,
     "conv_one_output_depth": flipped,
-    "conv_one_output_depth_between": lambda g: g.copy(2, flipped(g, g.copy(0, g.values), 1)),
+    "conv_one_output_depth_between": inside_convs(lambda g, x: flipped(g, x, 1), -1),
     "conv_one_output_cbam": blocks(4),
     "conv_three_outputs_srgan": blocks(4),
     "conv_three_outputs": blocks(2),
@@ -202,7 +198,7 @@ EQUAL = {
     "conv3d_depthwise_5": depthwise_frames,
     "conv3d_depthwise_3": depthwise_frames,
     "conv1d_depthwise_31": row,
-    "conv1d_depthwise_31_between": row_between,
+    "conv1d_depthwise_31_between": inside_convs(lambda g, x: row(g, x, 1), -1),
     "conv1d_depthwise_7": row,
     "conv1d_depthwise_causal": row,
     "conv1d_mamba": lambda g: row(g, pads=(3, 0)),

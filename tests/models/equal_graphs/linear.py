@@ -110,8 +110,8 @@ def dft(g):
 
 
 def stft(g, by_hops):
-    hop = next(int(w) for n, w in g.weights.items() if w.ndim == 0 and n != "val_3")
-    window = next(w for w in g.weights.values() if w.ndim == 1 and w.dtype == np.float32)
+    _, hop_name, window_name, _ = next(node for node in g.model.graph.node if node.op_type == "STFT").input
+    hop, window = int(g.weights[hop_name]), g.weights[window_name]
     length, (_, bins, count, _) = len(window), g.result()
     matrix = (window[:, None, None] * fourier(length)).reshape(length, -1)
     if by_hops:
