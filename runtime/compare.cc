@@ -27,12 +27,13 @@ Expected<TensorMap> drawMissing(const Program& program,
                                 const TensorMap& given,
                                 uint64_t seed) {
   TensorMap drawn;
+  const IndexInputs indices = indexInputs(program, symbols);
   for (Value v : program.inputs()) {
     const std::string& name = program.name(v);
     if (given.contains(name)) continue;
     auto extents = evaluate(program.shape(v), symbols);
     if (!extents) return fail(ErrorKind::kInternal, "unbound symbol in " + str(program.shape(v)), name);
-    drawn.emplace(name, drawReal(Draw(seed, name), *extents));
+    drawn.emplace(name, drawInput(seed, name, *extents, indices));
   }
   return drawn;
 }

@@ -101,12 +101,13 @@ class ModelComparison {
  private:
   /// Values of all inputs that are not constant.
   Expected<void> drawInputs() {
+    const IndexInputs indices = indexInputs(original_.program, symbols_);
     for (Value v : original_.program.inputs()) {
       if (isConstant(original_.program, v)) continue;
       const std::string& name = original_.program.name(v);
       auto extents = evaluate(original_.program.shape(v), symbols_);
       if (!extents) return fail(ErrorKind::kInternal, "unbound symbol in " + str(original_.program.shape(v)), name);
-      Tensor<float> tensor = drawReal(Draw(options_.seed, name), *extents);
+      Tensor<float> tensor = drawInput(options_.seed, name, *extents, indices);
       if (original_.round) original_.round(v.node, tensor);
       drawn_.emplace(name, std::move(tensor));
     }

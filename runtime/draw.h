@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <string_view>
 
+#include "ir/program.h"
 #include "ir/tensor.h"
 
 namespace pet {
@@ -38,5 +41,14 @@ class Draw {
 
 Tensor<int64_t> drawNonZero(Draw draw, const Extents& extents, int64_t limit);
 Tensor<float> drawReal(Draw draw, const Extents& extents);
+
+/// The inputs that OneHot or Lookup reads, maybe by way of operators that move values, and among how many positions
+/// they choose there.
+using IndexInputs = std::map<std::string, int64_t, std::less<>>;
+IndexInputs indexInputs(const Program& program, const Bindings& symbols);
+/// Uniform in {-count - 1, …, count}: also what counts from the end, and what is none of the positions.
+Tensor<int64_t> drawIndices(Draw draw, const Extents& extents, int64_t count);
+/// Indices for one of these inputs, reals for another one.
+Tensor<float> drawInput(uint64_t seed, std::string_view name, const Extents& extents, const IndexInputs& indices);
 
 }  // namespace pet

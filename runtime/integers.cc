@@ -13,11 +13,16 @@ namespace {
 /// Values for the inputs that none is given for.
 Expected<WholeTensors> drawn(const IntegerProgram& p, const SummedInputs& summed, uint64_t seed) {
   WholeTensors tensors;
+  const IndexInputs indices = indexInputs(p.program, {});
   for (Value v : p.program.inputs()) {
     const std::string& name = p.program.name(v);
     if (p.given.contains(name)) continue;
     auto extents = asConstants(p.program.shape(v));
     if (!extents) return fail(ErrorKind::kInternal, "unbound symbol in " + str(p.program.shape(v)), name);
+    if (auto count = indices.find(name); count != indices.end()) {
+      tensors.emplace(name, drawIndices(Draw(seed, name), *extents, count->second));
+      continue;
+    }
     auto magnitude = summed.find(name);
     const int64_t limit = magnitude == summed.end() ? std::numeric_limits<int64_t>::max() / 2 : magnitude->second;
     tensors.emplace(name, drawNonZero(Draw(seed, name), *extents, limit));

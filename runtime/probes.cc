@@ -31,6 +31,7 @@ struct Plan {
   Scales scales;
   std::map<std::string, Extents, std::less<>> extents;
   std::set<std::string, std::less<>> constants;
+  IndexInputs indices;
   Extents output;  ///< of the pattern's first one
   int64_t limit = 0;
   bool inFloat = false, inInteger = false, inField = false;
@@ -88,6 +89,7 @@ Expected<Plan> makePlan(const Program& pattern,
   if (!scales) return tl::unexpected(scales.error());
   Plan plan;
   plan.scales = std::move(*scales);
+  plan.indices = indexInputs(pattern, symbols);
   plan.output = *evaluate(pattern.shape(pattern.outputs()[0]), symbols);
   for (Value v : pattern.inputs()) {
     plan.extents[pattern.name(v)] = *evaluate(pattern.shape(v), symbols);
@@ -171,6 +173,11 @@ class ProbeInputs {
     const auto scale = plan_.scales.find(name);
     const int64_t factor = scale == plan_.scales.end() ? 1 : scale->second;
     Tensor<T> tensor(plan_.extents.find(name)->second);
+    if (auto count = plan_.indices.find(name); count != plan_.indices.end()) {
+      const Tensor<int64_t> indices = drawIndices(Draw(seed_, name), tensor.extents, count->second);
+      std::copy(indices.data.begin(), indices.data.end(), tensor.data.begin());
+      return tensor;
+    }
     Draw draw(seed_, name);
     for (T& to : tensor.data) {
       const int64_t x = draw.nonZero(plan_.limit) * factor;

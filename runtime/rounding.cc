@@ -118,6 +118,10 @@ Expected<Scales> wholeScales(const Program& program, const Bindings& symbols) {
   for (size_t index = needed.size(); index-- > 0;) {
     const Node& node = program.nodes()[index];
     int64_t need = needed[index];
+    if (need != 1 && node.is(ops::kOneHot)) {
+      return fail(ErrorKind::kUnsupported, fmt::format("{} would be of a multiple of {}", node.op->name, need),
+                  node.names[0]);
+    }
     if (isInput(node) || (need == 1 && node.op->rounding.arithmetic != Arithmetic::kMean)) continue;
     const Rounding& row = node.op->rounding;
     if (row.arithmetic == Arithmetic::kMean) need = checkedMul(need, row.divisor(nodeExtents(program, node, symbols)));

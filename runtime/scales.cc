@@ -151,7 +151,12 @@ class Draws {
         const Bindings& symbols,
         const TensorMap& given,
         uint64_t seed)
-      : pattern_(pattern), symbols_(symbols), given_(given), seed_(seed), numbers_(bothSides(pattern, replacement)) {}
+      : pattern_(pattern),
+        symbols_(symbols),
+        given_(given),
+        seed_(seed),
+        numbers_(bothSides(pattern, replacement)),
+        indices_(indexInputs(pattern, symbols)) {}
 
   /// Of all kinds and magnitudes.
   TensorMap draw(size_t index) const {
@@ -184,6 +189,10 @@ class Draws {
       const std::string& name = pattern_.name(v);
       if (given_.contains(name)) continue;
       Extents extents = *evaluate(pattern_.shape(v), symbols_);
+      if (indices_.contains(name)) {
+        result.emplace(name, drawInput(seed_ + index, name, extents, indices_));
+        continue;
+      }
       result.emplace(name, isConstant(pattern_, v) ? weights(index, name, extents) : activation(name, extents));
     }
     return result;
@@ -201,6 +210,7 @@ class Draws {
   const TensorMap& given_;
   uint64_t seed_;
   std::vector<float> numbers_;
+  IndexInputs indices_;
 };
 
 /// Magnitudes at which a value inside of either program meets a number there.

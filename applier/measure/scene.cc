@@ -10,6 +10,7 @@
 #include "applier/view/view.h"
 #include "applier/write/emit.h"
 #include "ir/ops/op.h"
+#include "ir/value_kinds.h"
 #include "runtime/draw.h"
 #include "runtime/ort/frame.h"
 
@@ -103,10 +104,16 @@ class Scene {
   }
 
   Value input(const std::string& name, const Extents& extents) {
-    inputs_.push_back({name, extents});
-    Value v = builder_.input(name, shapeOf(extents), ElementType::kFloat);
+    const ElementType element = isIndex(name) ? ElementType::kInt64 : ElementType::kFloat;
+    inputs_.push_back({name, extents, static_cast<int>(element)});
+    Value v = builder_.input(name, shapeOf(extents), element);
     builder_.name(v, name);
     return v;
+  }
+
+  bool isIndex(const std::string& name) const {
+    const auto v = pattern_.find(name);
+    return v && positionsChosenBy(pattern_, *v);
   }
 
   bool isPositive(Value v) const {
@@ -147,7 +154,7 @@ class Scene {
 
   Value producer(const std::string& name, Extents extents, bool image) {
     size_t dim = image ? 1 : extents.size() - 1;
-    if (!beside_ || extents.size() < 2 || extents[dim] <= 4) return input(name, extents);
+    if (!beside_ || extents.size() < 2 || extents[dim] <= 4 || isIndex(name)) return input(name, extents);
     const Value x = beside_->isFirst ? input(name, extents) : mixed(name, std::move(extents), dim, image);
     const Value own = pattern_.find(name).value();
     if (isRaised(own)) return add("Add", {add("Relu", {x}), one(name)});

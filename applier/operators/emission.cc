@@ -113,6 +113,10 @@ std::string Emission::number(std::string_view what, double value) const {
                            Constant::rounded(sink_.element(), Tensor<double>({}, {value})));
 }
 
+std::string Emission::indices(std::string_view what, const Tensor<int64_t>& values) const {
+  return sink_.initializer(fmt::format("{}/{}", node().names[0], what), Constant::whole(sink_.index(), values));
+}
+
 std::string Emission::numbers(std::string_view what, const std::vector<double>& values) const {
   auto n = static_cast<int64_t>(values.size());
   return sink_.initializer(fmt::format("{}/{}", node().names[0], what),

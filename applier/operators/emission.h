@@ -51,6 +51,9 @@ class NodeSink {
     zero_ = std::move(zero);
   }
   const ZeroPoint& zero() const { return zero_; }
+  /// The type of indices that the nodes that follow read.
+  void setIndex(ElementType element) { index_ = element; }
+  ElementType index() const { return index_; }
 
   /// The name of an int64 tensor of one number: the extent when the model runs. Throws NotEmitted where it is not known
   /// from the graph's inputs.
@@ -80,7 +83,7 @@ class NodeSink {
   Graph& graph_;
   std::map<std::pair<ElementType, Extents>, Alike> alike_ = {};
   size_t known_ = 0;  ///< so many initializers are entered there
-  ElementType element_;
+  ElementType element_, index_ = ElementType::kInt64;
   ZeroPoint zero_;
   TakenNames& taken_;
   OpenSizes sizes_;
@@ -133,6 +136,7 @@ class Emission {
   std::string sizes(std::string_view what, const Shape& extents) const;
   std::string integer(std::string_view what, int64_t value) const;  ///< without dimensions
   std::string number(std::string_view what, double value) const;
+  std::string indices(std::string_view what, const Tensor<int64_t>& values) const;  ///< of the type of the node's
   /// Always of float, whatever the model computes in.
   std::string numbers(std::string_view what, const std::vector<double>& values) const;
   /// The operator exists in this form since `opset` only.

@@ -211,7 +211,8 @@ Value Lifting::node(const OpRow& op, std::vector<Value> operands, Attributes att
   const bool choosesByTruth = op.is(ops::kWhere) && isTruth(builder_.program(), operands[0]);
   if (movesValues(op)) requireOneStorage(std::span(operands).subspan(choosesByTruth ? 1 : 0));
   const bool negates = op.is(ops::kNot) && isTruth(builder_.program(), operands[0]);
-  const bool computes = !movesValues(op) && !negates && !operands.empty() && !isComputed(element(operands[0]));
+  const bool computes =
+      !movesValues(op) && !negates && !takesIndices(op) && !operands.empty() && !isComputed(element(operands[0]));
   if (computes && !takesSums())
     refuse(fmt::format("{} computes, and {} is no floating point", op.name, str(element(operands[0]))));
   const bool isOfConstants =
@@ -330,6 +331,17 @@ Value Lifting::constant(const Tensor<double>& tensor, Value like) const {
 
 Value Lifting::constant(const Tensor<double>& tensor, ElementType element) const {
   return builder_.constant(freshName(), Constant::rounded(element, tensor));
+}
+
+Value Lifting::asNumbers(Value condition, ElementType to) const {
+  return add("Where", {condition, constant({{}, {1}}, to), constant({{}, {0}}, to)});
+}
+
+std::optional<Value> Lifting::conditionOf(Value numbers) const {
+  const std::vector<Value> chosen = operandsOf(numbers, ops::kWhere);
+  if (chosen.empty() || !isTruth(builder_.program(), chosen[0])) return std::nullopt;
+  auto is = [&](Value v, double number) { return isConstant(v) && rank(v) == 0 && valueOf(v).data[0] == number; };
+  return is(chosen[1], 1) && is(chosen[2], 0) ? std::optional(chosen[0]) : std::nullopt;
 }
 
 }  // namespace pet

@@ -80,6 +80,8 @@ class Lifting {
   Tensor<double> valueOf(Value constant) const;
   /// The operands of what computes a value, if it is this operator; empty if not.
   std::vector<Value> operandsOf(Value v, OpName op) const;
+  /// An attribute of what computes a value, which has it.
+  double numberOf(Value v, std::string_view attribute) const { return builder_.program().node(v).number(attribute); }
   ElementType element(Value v) const { return builder_.element(v); }
   const Shape& shape(Value v) const { return builder_.program().shape(v); }
   size_t rank(Value v) const { return shape(v).size(); }
@@ -103,6 +105,9 @@ class Lifting {
   /// A constant that ONNX does not hold as such, in the element type of `like`.
   Value constant(const Tensor<double>& tensor, Value like) const;
   Value constant(const Tensor<double>& tensor, ElementType element) const;
+  /// 1 where a condition holds and 0 elsewhere, of a type; and the condition of which a value is that.
+  Value asNumbers(Value condition, ElementType to) const;
+  std::optional<Value> conditionOf(Value numbers) const;
 
   [[noreturn]] static void refuse(std::string reason) { throw NotLifted{std::move(reason)}; }
 

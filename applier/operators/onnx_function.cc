@@ -80,8 +80,10 @@ std::vector<Value> readPow(const Lifting& l, const OnnxRow&) {
 std::vector<Value> readCast(const Lifting& l, const OnnxRow&) {
   const auto to = static_cast<ElementType>(l.integer("to", 0));
   if (auto condition = l.truth(0); condition && to != ElementType::kBool && isMoved(to))
-    return {l.add("Where", {*condition, l.constant({{}, {1}}, to), l.constant({{}, {0}}, to)})};
+    return {l.asNumbers(*condition, to)};
   Value x = l.operand(0);
+  if (auto condition = l.conditionOf(x); condition && to != ElementType::kBool && isMoved(to))
+    return {l.asNumbers(*condition, to)};
   if (to != l.element(x)) Lifting::refuse("another element type");
   return {x};
 }

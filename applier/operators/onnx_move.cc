@@ -343,10 +343,30 @@ Value gathered(const Lifting& l, Value x, size_t axis, IndexTable table) {
   return l.shape(y) == out ? y : l.reshape(y, out);
 }
 
-/// Constant indices of any shape, which takes the axis's place.
+/// Rows by indices that a Clip bounds, so that all those that name none name the same row, in front of those that count
+/// from the end.
+Value lookedUp(const Lifting& l, Value table, Value clipped, size_t axis) {
+  const auto index = l.operandsOf(clipped, ops::kClip);
+  if (index.empty() || l.rank(table) != 2 || axis != 0) Lifting::refuse("indices that the model computes");
+  const double least = l.numberOf(clipped, "min"), most = l.numberOf(clipped, "max");
+  const double none = static_cast<double>(l.extents(table)[0]) + least;
+  if (!(least <= -1 && none >= 1 && most == none)) Lifting::refuse("a Clip of its indices to other bounds");
+  return l.add("Lookup", {index[0], table}, {{"negative", Expr(static_cast<int64_t>(-least) - 1)}});
+}
+
+void writeLookup(const Emission& e, const OnnxRow&) {
+  e.require(12, "Clip of integers");
+  const int64_t negative = e.scalar("negative"), none = e.extents(1)[0] - 1 - negative;
+  const std::string least = e.indices("least", {{}, {-negative - 1}}), most = e.indices("most", {{}, {none}});
+  const std::string row = e.step("Clip", {e.operand(0), least, most});
+  e.last("Gather", {e.operand(1), row}, {{"axis", int64_t{0}}});
+}
+
+/// Indices of any shape, which takes the axis's place.
 std::vector<Value> readGather(const Lifting& l, const OnnxRow& row) {
   const Value x = l.operand(0);
   const size_t axis = l.axis(l.integer(row["axis"]), l.rank(x));
+  if (!l.isConstant(1)) return {lookedUp(l, x, l.operand(1), axis)};
   return {gathered(l, x, axis, tableInto(l, l.shape(x)[axis], l.integers(1), l.constantExtents(1)))};
 }
 
@@ -459,6 +479,7 @@ const OnnxRow kOnnxMoveRows[] = {
     {.op = "Slice", .read = readSlice, .write = writeSlice},
     {.op = "Pad", .read = readPad, .write = writePad},
     {.op = "Gather", .read = readGather},
+    {.op = "Lookup", .type = "Gather", .since = 12, .read = nullptr, .write = writeLookup},
     {.type = "GatherElements", .read = readGatherElements, .write = nullptr},
     {.op = "ScatterND", .read = readScatterNd, .write = writeScatterNd},
     {.op = "IndexMap", .since = 1, .read = nullptr, .write = writeIndexMap},

@@ -82,8 +82,8 @@ OnnxRow completed(OnnxRow row) {
 
 std::vector<OnnxRow> joinFamilies() {
   std::vector<OnnxRow> rows;
-  for (auto family : {onnxAttentionRows(), onnxConvRows(), onnxEinsumRows(), onnxFunctionRows(), onnxMoveRows(),
-                      onnxPoolRows(), onnxResizeRows(), onnxFourierRows()}) {
+  for (auto family : {onnxAttentionRows(), onnxConvRows(), onnxEinsumRows(), onnxFunctionRows(), onnxIndexRows(),
+                      onnxMoveRows(), onnxPoolRows(), onnxResizeRows(), onnxFourierRows()}) {
     for (const OnnxRow& row : family)
       rows.push_back(completed(row));
   }

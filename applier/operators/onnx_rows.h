@@ -48,6 +48,7 @@ std::span<const OnnxRow> onnxMoveRows();
 std::span<const OnnxRow> onnxAttentionRows();
 std::span<const OnnxRow> onnxEinsumRows();
 std::span<const OnnxRow> onnxFunctionRows();
+std::span<const OnnxRow> onnxIndexRows();
 std::span<const OnnxRow> onnxPoolRows();
 std::span<const OnnxRow> onnxResizeRows();
 std::span<const OnnxRow> onnxFourierRows();

@@ -173,14 +173,17 @@ std::string Normaliser::enterNode(size_t position) {
 }
 
 /// The ONNX node in the view reads these integers, and none of the view's nodes that stand for it does: a target shape
-/// that is computed, where the file declares what comes out.
+/// that is computed, where the file declares what comes out. Numbers chosen by a condition are read as that, indices
+/// within bounds as those that they were.
 bool Normaliser::isReadBeside(size_t position, const std::string& name) const {
   auto it = scope_.values.find(name);
-  const bool isIntegers = it != scope_.values.end() && !isComputed(builder_.element(it->second)) &&
-                          !builder_.isConstant(it->second) && !isTruth(builder_.program(), it->second);
-  if (!isIntegers) return false;
-  bool any = false;
   const Program& program = builder_.program();
+  if (it == scope_.values.end() || isComputed(builder_.element(it->second)) || builder_.isConstant(it->second))
+    return false;
+  const Node& made = program.node(it->second);
+  const bool isChosen = made.is(ops::kWhere) && isTruth(program, made.operands[0]);
+  if (isChosen || made.is(ops::kClip) || isTruth(program, it->second)) return false;
+  bool any = false;
   for (int n = it->second.node + 1; n < static_cast<int>(program.nodes().size()); ++n) {
     if (builder_.provenance({n, 0}).origin != static_cast<int>(position)) continue;
     any = true;

@@ -60,12 +60,15 @@ std::optional<ElementType> sumType(const OpRow& op, std::span<const OperandType>
   return fits ? std::optional(ElementType::kInt32) : std::nullopt;
 }
 
+/// What ONNX's Gather takes.
+bool isIndex(ElementType element) {
+  return element == ElementType::kInt32 || element == ElementType::kInt64;
+}
+
 }  // namespace
 
-bool isTruth(const Program& program, Value value) {
-  const Node& n = program.node(value);
-  if (n.is(ops::kNot) || (n.op->layout && n.operands.size() == 1)) return isTruth(program, n.operands[0]);
-  return n.is(ops::kGreater);
+bool takesIndices(const OpRow& op) {
+  return op.is(ops::kOneHot) || op.is(ops::kLookup) || op.is(ops::kClip);
 }
 
 bool dependsOnReals(const Program& program, const std::vector<ElementType>& elements, Value value) {
@@ -97,6 +100,11 @@ Expected<ElementType> resultType(const OpRow& op,
   const ElementType first = operands.empty() ? without : operands[0].element;
   if (op.is(ops::kWhere) && first == ElementType::kBool && operands[1].element != ElementType::kBool)
     return resultType(op, attributes, operands.subspan(1), without);
+  if (op.is(ops::kOneHot) || op.is(ops::kLookup)) {
+    if (!isIndex(first))
+      return fail(ErrorKind::kUnsupported, fmt::format("{} by {}, which is no index", op.name, str(first)));
+    return op.is(ops::kOneHot) ? ElementType::kBool : operands[1].element;
+  }
   const bool same =
       std::all_of(operands.begin(), operands.end(), [&](const OperandType& o) { return o.element == first; });
   if (op.is(ops::kNot) && first == ElementType::kBool) return first;
@@ -104,9 +112,10 @@ Expected<ElementType> resultType(const OpRow& op,
     return op.is(ops::kGreater) ? ElementType::kBool : op.is(ops::kArgMax) ? ElementType::kInt64 : first;
   const bool mixes = isComputed(first) || (movesValues(op) && !operands.empty() && !commonType(operands));
   if (mixes) return fail(ErrorKind::kUnsupported, "operands of different element types");
-  const auto result = !movesValues(op) ? sumType(op, operands)
-                    : operands.empty() ? std::optional(first)
-                                       : commonType(operands);
+  const auto result = op.is(ops::kClip) && isIndex(first) ? std::optional(first)
+                    : !movesValues(op)                    ? sumType(op, operands)
+                    : operands.empty()                    ? std::optional(first)
+                                                          : commonType(operands);
   if (!result)
     return fail(ErrorKind::kUnsupported, fmt::format("{} computes, and {} is no floating point", op.name, str(first)));
   for (const auto& [name, value] : attributes) {

@@ -8,6 +8,7 @@
 
 #include "applier/onnx/graph.h"
 #include "ir/program.h"
+#include "ir/value_kinds.h"
 
 // What programs may do with values of each element type (docs/semantics.md, Integers).
 namespace pet {
@@ -16,8 +17,8 @@ namespace pet {
 /// given. Integers are real numbers, so what is true of such operators over the reals is true of any type, exactly.
 bool movesValues(const OpRow& op);
 
-/// The view computes it by comparing numbers: it is of truth values, 1 or 0 in programs.
-bool isTruth(const Program& program, Value value);
+/// Its first operand may be indices: what reads rows by them, or bounds them.
+bool takesIndices(const OpRow& op);
 
 /// The value is of floating point, or computed of values that are. `elements`: of the program's nodes.
 bool dependsOnReals(const Program& program, const std::vector<ElementType>& elements, Value value);
@@ -35,7 +36,9 @@ struct OperandType {
 /// - sums of products of narrow ones (MatMul, Conv), and sums of those: int32;
 /// - 8-bit integers less a zero point of their type: int16;
 /// - what constants alone compute: int32.
-/// A comparison of numbers gives truth values, by which Where chooses, and ArgMax int64.
+/// - indices within bounds (Clip): as they were.
+/// A comparison of numbers, and OneHot of indices, give truth values, by which Where chooses, ArgMax int64; Lookup what
+/// the table is of.
 /// `without`: the type of a node that has no operands. kUnsupported: another operator computes, or the type does not
 /// have a number of the node's.
 Expected<ElementType> resultType(const OpRow& op,

@@ -369,9 +369,9 @@ Expected<Graph> toGraph(const Program& program,
   Graph graph;
   graph.opset = opset;
   if (!constants.empty()) element = constants.begin()->second.element;
-  auto declare = [&](const std::string& name, const Shape& shape) {
+  auto declare = [&](const std::string& name, const Shape& shape, ElementType type) {
     Extents e = concrete(shape);
-    graph.types[name] = {element, std::vector<std::optional<int64_t>>(e.begin(), e.end())};
+    graph.types[name] = {type, std::vector<std::optional<int64_t>>(e.begin(), e.end())};
   };
   ViewBuilder builder;
   std::vector<Value> outputs;
@@ -389,17 +389,17 @@ Expected<Graph> toGraph(const Program& program,
       builder.name(v, n.names[0]);
       graph.initializers.push_back({n.names[0], c->second, false, -1});
     } else {
-      v = builder.input(n.names[0], n.shapes[0], element);
+      const ElementType type = positionsChosenBy(program, {i, 0}) ? ElementType::kInt64 : element;
+      v = builder.input(n.names[0], n.shapes[0], type);
       builder.name(v, n.names[0]);
       graph.inputs.push_back(n.names[0]);
-      declare(n.names[0], n.shapes[0]);
+      declare(n.names[0], n.shapes[0], type);
     }
   }
   for (Value v : program.outputs()) {
     builder.name(v, program.name(v));
     graph.outputs.push_back(program.name(v));
-    declare(program.name(v), program.shape(v));
-    graph.types[program.name(v)].element = builder.element(v);
+    declare(program.name(v), program.shape(v), builder.element(v));
   }
   View view = std::move(builder).finish(program.outputs());
   return emit(graph, view, view);

@@ -138,6 +138,10 @@ double atMostOne(const NodeExtents&, std::span<const double>) {
   return 1;
 }
 
+double ofSecond(const NodeExtents&, std::span<const double> largest) {
+  return largest[1];
+}
+
 bool always(const NodeExtents&) {
   return true;
 }

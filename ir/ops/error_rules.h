@@ -33,6 +33,8 @@ std::vector<double> reduceL2(const NodeExtents&, std::span<const Approximates>, 
 std::vector<double> dft(const NodeExtents&, std::span<const Approximates>, double unit);
 std::vector<double> stft(const NodeExtents&, std::span<const Approximates>, double unit);
 std::vector<double> argMax(const NodeExtents&, std::span<const Approximates>, double unit);
+std::vector<double> oneHot(const NodeExtents&, std::span<const Approximates>, double unit);
+std::vector<double> lookup(const NodeExtents&, std::span<const Approximates>, double unit);
 std::vector<double> resize(const NodeExtents&, std::span<const Approximates>, double unit);
 
 // --- What rules of functions are made of ---
@@ -58,7 +60,8 @@ double roundingOf(double number, double unit);
 /// The product of the extents from dimension `from` on. Throws OverflowError.
 int64_t countFrom(const Extents& extents, size_t from = 0);
 double one(const NodeExtents&);
-double atMostOne(const NodeExtents&, std::span<const double>);  ///< Rounding::largest
+double atMostOne(const NodeExtents&, std::span<const double>);         ///< Rounding::largest
+double ofSecond(const NodeExtents&, std::span<const double> largest);  ///< Rounding::largest
 bool always(const NodeExtents&);
 int64_t kernelTerms(const NodeExtents& n);  ///< of `kernel_shape`
 double valueOffset(const NodeExtents& n);   ///< of `value`

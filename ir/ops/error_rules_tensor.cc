@@ -241,6 +241,32 @@ std::vector<double> reduceL2(const NodeExtents& n, std::span<const Approximates>
   return result;
 }
 
+/// An index that is not exact may be another one.
+std::vector<double> oneHot(const NodeExtents& n, std::span<const Approximates> in, double) {
+  std::vector<double> errors;
+  const auto depth = static_cast<size_t>(n.concrete.scalar("depth"));
+  for (const Approximate& index : in[0].data) {
+    const double error = isBounded(index) ? (index.error > 0 ? 1 : 0) : unbounded(0, index).error;
+    errors.insert(errors.end(), depth, error);
+  }
+  return errors;
+}
+
+std::vector<double> lookup(const NodeExtents& n, std::span<const Approximates> in, double) {
+  Tensor<double> indices(in[0].extents), rows(in[1].extents);
+  std::transform(in[0].data.begin(), in[0].data.end(), indices.data.begin(),
+                 [](const Approximate& i) { return i.value; });
+  std::transform(in[1].data.begin(), in[1].data.end(), rows.data.begin(), [](const Approximate& t) { return t.error; });
+  const std::vector<const Tensor<double>*> operands{&indices, &rows};
+  std::vector<double> errors = std::move((*n.node.op->kernels.f64(n.concrete, operands))[0].data);
+  const size_t width = rows.extents[1] > 0 ? static_cast<size_t>(rows.extents[1]) : 1;
+  for (size_t e = 0; e < errors.size(); ++e) {
+    const Approximate& index = in[0].data[e / width];
+    if (!isBounded(index) || index.error > 0) errors[e] = unbounded(0, index).error;
+  }
+  return errors;
+}
+
 /// How far the computed index is from all that may be it: where the largest of what a value can be is not below the
 /// least that the chosen one can be.
 std::vector<double> argMax(const NodeExtents& n, std::span<const Approximates> in, double) {

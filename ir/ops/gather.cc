@@ -2,14 +2,22 @@
 //
 //   Gather      y[…, j, …] = x[…, indices[j], …] along one axis
 //   ScatterND   y[v, …] = u[v - start, …] where start <= v < start + n, of n rows u; x[v, …] elsewhere
+//
+// and by indices that it is given or computes:
+//
+//   OneHot      y[…, d] = 1 where i[…] is d, of 0 to depth - 1, else 0; with `negative`, where it is d - depth
+//   Lookup      y[…, k] = t[i[…], k] where i[…] is one of 0 to m - 1, of n rows t, of which m = n - 1 - negative, and
+//               t[n + i[…], k] where it is one of -negative to -1; t[m, k] elsewhere
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "ir/ops/common.h"
+#include "ir/ops/error_rules.h"
 #include "ir/ops/families.h"
 #include "ir/ops/kernels.h"
+#include "ir/ops/operator_writer.h"
 
 namespace pet {
 namespace {
@@ -101,6 +109,78 @@ Expected<std::vector<AccessPiece>> accessScatterNd(const OpView& v, int, const I
       {.domain = {Constraint::le(scatterEnd(v), row)}, .reads = {{0, at}}}};
 }
 
+Expected<std::vector<Shape>> inferOneHot(const OpView& v) {
+  Shape out = v.operands[0];
+  out.emplace_back(v.scalar("depth"));
+  return std::vector<Shape>{out};
+}
+
+std::vector<Constraint> oneHotObligations(const OpView& v) {
+  return {Constraint::le(1, v.scalar("depth"))};
+}
+
+/// Whether the index, along a last dimension, is the position d of `depth`, or is d - depth: whether i - d is 0, d
+/// being the number of positions in front of d, or i + (depth - d).
+Value whetherAt(OperatorWriter& step, Value index, const Expr& depth, bool fromEnd) {
+  const Expr behind = fromEnd ? Expr(0) : depth, ahead = fromEnd ? depth : Expr(-1);
+  const Value band =
+      step("Band", {}, {{"shape", std::vector<Expr>{depth, depth}}, {"lower", behind}, {"upper", ahead}});
+  const Value count = step("ReduceSum", {band}, {{"axes", std::vector<Expr>{1}}, {"keepdims", Expr(0)}});
+  return step("Not", {step(fromEnd ? "Add" : "Sub", {index, count})});
+}
+
+Value withLastDimension(OperatorWriter& step, const OpView& v, Value index) {
+  const auto last = static_cast<int64_t>(v.operands[0].size());
+  return step("Unsqueeze", {index}, {{"axes", std::vector<Expr>{last}}});
+}
+
+Expected<Value> lowerOneHot(ProgramBuilder& b, const OpView& v, std::span<const Value> operands) {
+  OperatorWriter step(b);
+  const Value index = withLastDimension(step, v, operands[0]);
+  return step.result(whetherAt(step, index, v.scalar("depth"), v.scalar("negative") != Expr(0)));
+}
+
+Expected<std::vector<Shape>> inferLookup(const OpView& v) {
+  const Shape& table = v.operands[1];
+  if (table.size() != 2) return fail(ErrorKind::kText, fmt::format("Lookup in {}, which is no matrix", str(table)));
+  if (!table[0].isAffine())
+    return fail(ErrorKind::kUnsupported, fmt::format("Lookup along the product dimension {}", table[0].str()));
+  Shape out = v.operands[0];
+  out.push_back(table[1]);
+  return std::vector<Shape>{out};
+}
+
+/// The row of what is no index.
+Expr noIndexRow(const OpView& v) {
+  return v.operands[1][0].affine() - 1 - v.scalar("negative");
+}
+
+std::vector<Constraint> lookupObligations(const OpView& v) {
+  return {Constraint::le(0, v.scalar("negative")), Constraint::le(1, noIndexRow(v))};
+}
+
+/// The products with the rows that have an index, and for what is none the one between them.
+Expected<Value> lowerLookup(ProgramBuilder& b, const OpView& v, std::span<const Value> operands) {
+  OperatorWriter step(b);
+  const Expr none = noIndexRow(v), end = v.operands[1][0].affine();
+  const auto axis = static_cast<int64_t>(v.operands[0].size());
+  const Value index = withLastDimension(step, v, operands[0]);
+  const Value one = step("Constant", {}, {{"value", 1.0}}), zero = step("Constant", {}, {{"value", 0.0}});
+  auto rows = [&](const Expr& from, const Expr& to) {
+    return step("Slice", {operands[1]},
+                {{"axes", std::vector<Expr>{0}}, {"starts", std::vector<Expr>{from}}, {"ends", std::vector<Expr>{to}}});
+  };
+  Value rest = one;
+  auto found = [&](const Expr& from, const Expr& to, bool fromEnd) {
+    const Value at = step("Where", {whetherAt(step, index, to - from, fromEnd), one, zero});
+    rest = step("Sub", {rest, step("ReduceSum", {at}, {{"axes", std::vector<Expr>{axis}}})});
+    return step("MatMul", {at, rows(from, to)});
+  };
+  Value sum = found(0, none, false);
+  if (v.scalar("negative") != Expr(0)) sum = step("Add", {sum, found(none + 1, end, true)});
+  return step.result(step("Add", {sum, step("Mul", {rest, rows(none, none + 1)})}));
+}
+
 using A = OnnxAttribute;
 
 const OpRow kGatherRows[] = {
@@ -126,6 +206,30 @@ const OpRow kGatherRows[] = {
      .layout = true,
      .rounding = {.arithmetic = Arithmetic::kMove},
      .onnx = {11}},
+    {.name = "OneHot",
+     .minOperands = 1,
+     .maxOperands = 1,
+     .attributes = {{"depth", AttributeKind::kScalar, ""}, {"negative", AttributeKind::kScalar, "0"}},
+     .infer = inferOneHot,
+     .obligations = oneHotObligations,
+     .lower = lowerOneHot,
+     .kernels = ringKernels<kernels::OneHot>(),
+     .rounding = {.arithmetic = Arithmetic::kFunction,
+                  .largest = error_rules::atMostOne,
+                  .whole = error_rules::always,
+                  .tensor = error_rules::oneHot}},
+    {.name = "Lookup",
+     .minOperands = 2,
+     .maxOperands = 2,
+     .attributes = {{"negative", AttributeKind::kScalar, "0"}},
+     .infer = inferLookup,
+     .obligations = lookupObligations,
+     .lower = lowerLookup,
+     .kernels = ringKernels<kernels::Lookup>(),
+     .rounding = {.arithmetic = Arithmetic::kFunction,
+                  .largest = error_rules::ofSecond,
+                  .whole = error_rules::always,
+                  .tensor = error_rules::lookup}},
 };
 
 }  // namespace

@@ -25,6 +25,8 @@ PET_KERNEL(Split);
 PET_KERNEL(Transpose);
 PET_KERNEL(Gather);
 PET_KERNEL(ScatterND);
+PET_KERNEL(OneHot);
+PET_KERNEL(Lookup);
 PET_KERNEL(Col2Im);
 
 PET_KERNEL(Reshape);

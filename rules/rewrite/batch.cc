@@ -245,6 +245,7 @@ std::optional<Attributes> BatchChange::attributesOf(const Node& node) const {
   if (isOneOf(kPositionwise) && broadcasts(node)) return node.attributes;
   if (isOneOf(kAlongAxis)) return shiftedAxis(node);
   if (isOneOf(kReductions) || isOneOf(kWithAxes)) return shiftedAxes(node);
+  if (node.is(ops::kOneHot) || (node.is(ops::kLookup) && !isBatched(node.operands[1]))) return node.attributes;
   if (node.is(ops::kTranspose)) return shiftedPermutation(node);
   if (node.is(ops::kEinsum)) return shiftedEquation(node);
   if (node.is(ops::kMatMul) && multipliesEach(node)) return node.attributes;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/value_kinds.h"
 #include "synth/analysis/depth.h"
 #include "synth/analysis/in_full.h"
 #include "synth/judge/correct.h"
@@ -62,6 +63,7 @@ class Way {
     if (context().set({}, {}).isEmpty()) return Drop{DropReason::kEmptyClass, ""};
     auto program = pet::instantiate(pattern_, rule_);
     if (!program) return Drop{DropReason::kShape, program.error().what};
+    if (computesWithTruth(rule_.replacement)) return Drop{DropReason::kNotApplicable, "computes with truth values"};
     source_.emplace(std::move(*program));
     return std::nullopt;
   }

@@ -170,6 +170,8 @@ const Case kCases[] = {
     {"x: [2, 3]  z: [3]  c = Greater(x, z)  y = Where(c, x, z)", "Greater Where"},
     {"x: [2, 3]  z: [3]  c = Greater(x, z)  n = Not(c)  y = Where(n, x, z)", "Greater Not Where"},
     {"x: [2, 3]  y = ArgMax(x) axis=1", "ArgMax"},
+    {"i: [2, 3]  y = OneHot(i) depth=4", "Reshape Equal"},
+    {"i: [2, 3]  t: const [4, 5]  y = Lookup(i, t)", "Clip Gather"},
     // Constants are evaluated, each once.
     {"x: [1, 2, 4, 4]  w: const [2, 3, 3, 3]  k = IndexMap(w) [a:3, b:2, r:3, s:3] -> [b, a, 2 - r, 2 - s]  y = "
      "Conv(x, k)",
@@ -181,7 +183,7 @@ const Case kCases[] = {
 };
 
 /// Of truth values and integers, which are not read as programs of floating point.
-constexpr std::string_view kTyped[] = {"ArgMax", "Cast", "Greater"};
+constexpr std::string_view kTyped[] = {"ArgMax", "Cast", "Clip Gather", "Equal", "Greater"};
 
 TEST(ApplierEmit, ComputesTheProgram) {
   for (const Case& c : kCases) {

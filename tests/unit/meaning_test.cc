@@ -110,6 +110,9 @@ const std::string_view kPrograms[] = {
     "x: [N, W]  z: [W]  c = Greater(x, z)  y = Where(c, x, z)",
     "x: [N, 2, W]  y = ArgMax(x) axis=1",
     "x: [N, 2, W]  y = ArgMax(x) axis=1 keepdims=0 select_last_index=1",
+    "i: [N, W]  a = OneHot(i) depth=H  b = OneHot(i) depth=H negative=1  y = Add(a, b)",
+    "i: [N]  t: [H + 4, W]  y = Lookup(i, t)",
+    "i: [N]  t: [2H + 1, W]  y = Lookup(i, t) negative=H",
     "x: [N, W]  a = Square(x)  y = Reciprocal(a)",
     "x: [N, W]  b = Band() shape=[N, W] lower=1 upper=N  y = Select(b, x)",
     // Tables

@@ -52,6 +52,8 @@ const Case kInference[] = {
     {"y = Table() shape=[1] values=[N]", "Table needs numbers"},
     {"y = Table() shape=[1] values=[1] denominator=0", "a denominator >= 1"},
     {"x: [N, C]  y = Gather(x) axis=2 indices=[0]", "axis 2 of a tensor of rank 2"},
+    {"i: [N]  t: [M]  y = Lookup(i, t)", "Lookup in [M], which is no matrix"},
+    {"i: [N]  t: [(A B), C]  y = Lookup(i, t)", "Lookup along the product dimension (A B)"},
     {"x: [N, C]  u: [M, D]  y = ScatterND(x, u) start=0", "ScatterND of rows [M, D] into [N, C]"},
     {"x: [(A B), C]  u: [M, C]  y = ScatterND(x, u) start=0", "ScatterND into the product dimension (A B)"},
     {"x: [N, (A B)]  y = Gather(x) axis=1 indices=[0]", "Gather from the product dimension (A B)"},

@@ -143,6 +143,13 @@ const Case kCases[] = {
     {"x: [3, 2]  y = ArgMax(x) axis=0", {{1, 7, 5, 9, 5, 2}}, {{1, 1}}},
     {"x: [3, 2]  y = ArgMax(x) axis=0 keepdims=0 select_last_index=1", {{1, 7, 5, 9, 5, 2}}, {{2, 1}}},
     {"x: [2, 3]  y = ReduceMax(x) axes=[1]", {{1, 2, 3, -4, -5, -6}}, {{3, -4}}},
+    // Indices, of which some are none.
+    {"i: [5]  y = OneHot(i) depth=2", {{-1, 0, 1, 2, 7}}, {{0, 0, 1, 0, 0, 1, 0, 0, 0, 0}}},
+    {"i: [5]  y = OneHot(i) depth=2 negative=1", {{-3, -2, -1, 0, 1}}, {{0, 0, 1, 0, 0, 1, 0, 0, 0, 0}}},
+    {"i: [2, 2]  t: [3, 2]  y = Lookup(i, t)", {{0, 1, 2, -1}, {1, 2, 3, 4, 5, 6}}, {{1, 2, 3, 4, 5, 6, 5, 6}}},
+    {"i: [8]  t: [5, 1]  y = Lookup(i, t) negative=2",
+     {{-9, -3, -2, -1, 0, 1, 2, 9}, {1, 2, 3, 4, 5}},
+     {{3, 3, 4, 5, 1, 2, 3, 3}}},
     // Normalisation
     {"x: [1, 2, 1]  s: [2]  b: [2]  m: [2]  v: [2]  y = BatchNormalization(x, s, b, m, v) epsilon=0",
      {{5, 6}, {2, 3}, {1, 0}, {3, 0}, {4, 9}},

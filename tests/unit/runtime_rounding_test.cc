@@ -63,6 +63,8 @@ const std::vector<std::string> kPrograms = {
     "x: [2, 3, 6, 6]\n y = ReduceMean(x) axes=[1, 2]",
     "x: [2, 3, 6, 6]\n y = ReduceMax(x) axes=[1, 2]",
     "x: [2, 5, 6]\n y = ArgMax(x) axis=1",
+    "x: [2, 5]\n t: [4, 3]\n i = ArgMax(x) axis=1 keepdims=0\n y = Lookup(i, t)",
+    "x: [2, 5]\n i = ArgMax(x) axis=1 keepdims=0\n h = OneHot(i) depth=4\n y = Mul(h, h)",
     "x: [40, 30]\n w: const [30, 30]\n t = MatMul(x, w)\n y = ArgMax(t) axis=0 keepdims=0 select_last_index=1",
     "x: [2, 300]\n y = Relu(x)",
     "x: [2, 300]\n y = LeakyRelu(x) alpha=-3",

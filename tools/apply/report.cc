@@ -256,9 +256,10 @@ std::string writtenText(const ApplyReport& r, const ApplyArguments& o) {
   if (o.dryRun) return fmt::format("Dry run of {}: nothing was checked or written\n", time);
   const std::string files = fmt::format("{}", fmt::join(r.written, " with "));
   if (r.fired.empty() && r.leftOut.empty()) return fmt::format("Written: {}, a copy, in {}\n", files, time);
-  const std::string text =
-      fmt::format("Written: {} in {} ({} to {} nodes, weights {:+.1f} MB)\n", files, time, r.nodesBefore, r.nodesAfter,
-                  1e-6 * static_cast<double>(r.constantsAfter - r.constantsBefore));
+  const double megabytes = 1e-6 * static_cast<double>(r.constantsAfter - r.constantsBefore);
+  const double tenths = std::round(10 * megabytes) / 10 + 0.0;  // -0 is 0
+  const std::string text = fmt::format("Written: {} in {} ({} to {} nodes, weights {:+.1f} MB)\n", files, time,
+                                       r.nodesBefore, r.nodesAfter, tenths);
   return text + nextText({fmt::format("pet-bench {} {}", shellWord(o.model), shellWord(o.output))});
 }
 

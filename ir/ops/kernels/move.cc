@@ -1,6 +1,7 @@
 // Kernels that move values: each output dimension has a table of where it reads.
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -162,8 +163,56 @@ Expected<std::vector<Tensor<T>>> ScatterND::run(const ConcreteNode& node, std::s
   return std::vector{std::move(y)};
 }
 
+namespace {
+
+/// The integer of -limit to limit - 1 that a number is, of F_p the one that its residue stands for; nullopt: none.
+template <class T>
+std::optional<int64_t> integerOf(T number, int64_t limit) {
+  if constexpr (std::is_same_v<T, Fp>) {
+    const auto residue = static_cast<int64_t>(number.value());
+    const int64_t at = residue < limit ? residue : residue - static_cast<int64_t>(Fp::kPrime);
+    return at >= -limit ? std::optional(at) : std::nullopt;
+  } else {
+    const T end = static_cast<T>(limit);
+    const bool isOne = number >= -end && number < end && number == static_cast<T>(static_cast<int64_t>(number));
+    return isOne ? std::optional(static_cast<int64_t>(number)) : std::nullopt;
+  }
+}
+
+}  // namespace
+
+template <class T>
+Expected<std::vector<Tensor<T>>> OneHot::run(const ConcreteNode& node, std::span<const Tensor<T>* const> in) {
+  const int64_t depth = node.scalar("depth"), shift = node.scalar("negative") != 0 ? depth : 0;
+  Tensor<T> y(node.outputs[0]);
+  int64_t row = 0;
+  for (const T& index : in[0]->data) {
+    const int64_t at = integerOf(index, depth).value_or(depth) + shift;
+    if (at >= 0 && at < depth) y.data[static_cast<size_t>(row + at)] = T(1);
+    row += depth;
+  }
+  return std::vector{std::move(y)};
+}
+
+template <class T>
+Expected<std::vector<Tensor<T>>> Lookup::run(const ConcreteNode& node, std::span<const Tensor<T>* const> in) {
+  const Tensor<T>& table = *in[1];
+  const int64_t count = table.extents[0], width = table.extents[1];
+  const int64_t negative = node.scalar("negative"), none = count - 1 - negative;
+  Tensor<T> y(node.outputs[0]);
+  auto to = y.data.begin();
+  for (const T& index : in[0]->data) {
+    const int64_t at = integerOf(index, count).value_or(none);
+    const int64_t row = at >= 0 ? std::min(at, none) : std::max(count + at, none);
+    to = std::copy_n(table.data.begin() + row * width, width, to);
+  }
+  return std::vector{std::move(y)};
+}
+
 PET_INSTANTIATE_RING(Transpose);
 PET_INSTANTIATE_RING(Gather);
 PET_INSTANTIATE_RING(ScatterND);
+PET_INSTANTIATE_RING(OneHot);
+PET_INSTANTIATE_RING(Lookup);
 
 }  // namespace pet::kernels

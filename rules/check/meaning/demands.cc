@@ -160,6 +160,15 @@ void ofGather(const Call& call, Demands& must) {
   }
 }
 
+/// At least one position; a row for what is no index, and one in front of it.
+void ofIndices(const Call& call, Demands& must) {
+  if (opOf(call.node) == "OneHot") must.atMost(1, call.node.scalar("depth"));
+  if (opOf(call.node) != "Lookup") return;
+  const Expr& behind = call.node.scalar("negative");
+  must.atMost(0, behind);
+  must.atMost(behind + 2, line(call.operands[1][0]));
+}
+
 void ofScatterRows(const Call& call, Demands& must) {
   const Expr& start = call.node.scalar("start");
   must.atMost(0, start);
@@ -182,6 +191,7 @@ void ofNode(const Call& call, Demands& must) {
   if (op == "Pad") ofPad(call, must);
   if (op == "Slice") ofSlice(call, must);
   if (op == "Gather") ofGather(call, must);
+  ofIndices(call, must);
   if (op == "ScatterND") ofScatterRows(call, must);
   if (op == "Col2Im") ofCol2Im(call, must);
   if (op == "DFT") must.atMost(1, line(call.operands[0][static_cast<size_t>(call.integer("axis"))]));

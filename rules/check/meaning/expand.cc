@@ -125,6 +125,9 @@ class Expansion {
     }
     if (op == "Greater") return greater(x[0], x[1]);
     if (op == "ArgMax") return whichOfTwo(node, x[0]);
+    if (op == "OneHot")
+      return whetherAt(x[0], node.shapes[0].size() - 1, node.scalar("depth"), node.scalar("negative") != Expr(0));
+    if (op == "Lookup") return rowOf(x[0], x[1], node);
     if (op == "Softmax") {
       Value e = make("Exp", {x[0]});
       return make("Mul", {e, inverse(reduce("ReduceSum", e, {node.scalar("axis")}))});
@@ -158,6 +161,38 @@ class Expansion {
     return std::nullopt;
   }
 
+  /// At d whether the index i is d, of 0 to depth - 1: whether 1 for each position below d, less i, is 0; or whether it
+  /// is d - depth: whether 1 for each position from d on, and i, is.
+  Value whetherAt(Value i, size_t axis, const Expr& depth, bool fromEnd) {
+    const Value column = make("Unsqueeze", {i}, {{"axes", from(static_cast<int64_t>(axis), axis + 1)}});
+    const std::vector<Expr> square{depth, depth};
+    const Value those = fromEnd ? make("Band", {}, {{"shape", square}, {"lower", Expr(0)}, {"upper", depth}})
+                                : make("Band", {}, {{"shape", square}, {"lower", depth}, {"upper", Expr(-1)}});
+    const Value number = make("ReduceSum", {those}, {{"axes", from(1, 2)}, {"keepdims", Expr(0)}});
+    return make("Not", {make(fromEnd ? "Add" : "Sub", {column, number})});
+  }
+  /// The row of the table with this index: in front the rows with the indices 0, 1, …, then one for what is no index,
+  /// then those with the indices -negative, …, -1.
+  Value rowOf(Value i, Value table, const Node& node) {
+    const Expr behind = node.scalar("negative"), all = program_.shape(node.operands[1])[0].affine();
+    const Expr front = all - behind - 1;
+    const size_t axis = node.shapes[0].size() - 1;
+    auto part = [&](const Expr& first, const Expr& end) {
+      const std::vector<Expr> firsts{first}, ends{end};
+      return make("Slice", {table}, {{"axes", from(0, 1)}, {"starts", firsts}, {"ends", ends}});
+    };
+    const Value one = make("Constant", {}, {{"value", 1.0}}), zero = make("Constant", {}, {{"value", 0.0}});
+    Value left = one;
+    auto chosen = [&](const Expr& first, const Expr& count, bool fromEnd) {
+      const Value otherwise = make("Not", {whetherAt(i, axis, count, fromEnd)}), holds = make("Not", {otherwise});
+      const Value at = make("Add", {make("Select", {holds, one}), make("Select", {otherwise, zero})});
+      left = make("Sub", {left, reduce("ReduceSum", at, from(static_cast<int64_t>(axis), axis + 1))});
+      return make("MatMul", {at, part(first, first + count)});
+    };
+    Value rows = chosen(0, front, false);
+    if (behind != Expr(0)) rows = make("Add", {rows, chosen(front + 1, behind, true)});
+    return make("Add", {rows, make("Mul", {left, part(front, front + 1)})});
+  }
   Value greater(Value a, Value b) { return make("Not", {make("Not", {make("Relu", {make("Sub", {a, b})})})}); }
   /// Of two numbers along the axis 0 or 1, the number of the larger one: of equal ones the first or the last.
   Value whichOfTwo(const Node& node, Value x) {

@@ -31,17 +31,17 @@ class TemplateGenerator : public Generator {
 
 MadeGenerator templateGenerator(const Pattern& pattern) {
   std::vector<Template> templates;
-  for (auto make : {winogradTemplates,   winogradOfOneAxisTemplates,
-                    kernelRowTemplates,  blockTemplates,
-                    rowPhaseTemplates,   definitionTemplates,
-                    spectrumTemplates,   transposeTemplates,
-                    tableTemplates,      sliceTemplates,
-                    stepTemplates,       phaseTemplates,
-                    longStrideTemplates, windowTemplates,
-                    distanceTemplates,   differenceTemplates,
-                    columnTemplates,     runningSumTemplates,
-                    pairTemplates,       seeingTapTemplates,
-                    paddedGroupTemplates}) {
+  for (auto make : {winogradTemplates,    winogradOfOneAxisTemplates,
+                    kernelRowTemplates,   blockTemplates,
+                    rowPhaseTemplates,    definitionTemplates,
+                    spectrumTemplates,    transposeTemplates,
+                    tableTemplates,       sliceTemplates,
+                    stepTemplates,        phaseTemplates,
+                    longStrideTemplates,  windowTemplates,
+                    distanceTemplates,    differenceTemplates,
+                    columnTemplates,      runningSumTemplates,
+                    pairTemplates,        seeingTapTemplates,
+                    paddedGroupTemplates, lookupTemplates}) {
     auto more = make(pattern);
     std::move(more.begin(), more.end(), std::back_inserter(templates));
   }

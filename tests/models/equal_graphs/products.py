@@ -48,7 +48,10 @@ def skinning(g):
 
 
 def onehot(g):
-    return g.Gather(g.weights["constant_0"], g.values, axis=0)
+    """What is no index has a row of zeros, the last one, which -1 is as well."""
+    table = g.weights["constant_0"]
+    table = np.concatenate([table, np.zeros_like(table[:1])])
+    return g.Gather(table, g.Clip(g.values, np.array(-1), np.array(len(table) - 1)), axis=0)
 
 
 def diagonal(g):
