@@ -34,7 +34,7 @@ FIRES = {"matmul_diagonal": "matmul-diagonal", "upscaling_dense": "upscaling-s8"
          "unfold": "unfold-3", "windows": "windows-160", "conv_rate_beyond": "conv-beyond", "merged_patches": "merged-patches",
          "channel_shuffle": "channel-shuffle", "rotary_pairs": "every-other", "weighted_maps": "weighted-maps",
          "distances_to_codes": "distances-to-codes", "layer_norm_in_pieces": "layernorm-in-pieces", "einsum_state_rows": "einsum-state-rows",
-         "einsum_of_state_rows": "einsum-of-state-rows"}
+         "einsum_of_state_rows": "einsum-of-state-rows", "onehot_table": "onehot-matmul"}
 APART = {"pixel_unshuffle": 2, "unpatchify": 2, "pixel_shuffle": 2}  # the Transposes that run: neither pet nor the engine joins them
 
 

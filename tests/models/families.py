@@ -163,7 +163,7 @@ FAMILIES = {
     "matmul_one_column": one("MatMul with one column", 3.58, 1, 1024, 768),
     "dot_of_rows": two("MatMul of rows and columns", 10.8, (1024, 1, 64), (1024, 64, 1)),
     "skinning": two("MatMul of 4 x 4 and columns", 2.50, (6890, 4, 4), (6890, 4, 1)),
-    "onehot_table": one("OneHot, then MatMul", 55.0, 1, 128, type=np.int64, note="no program reads by indices that the model computes; by a table with a row of zeros for all others a Gather is 25 times as fast"),
+    "onehot_table": one("OneHot, then MatMul", 55.0, 1, 128, type=np.int64),
     "matmul_diagonal": one("MatMul by a diagonal matrix", 18.9, 1, 1024, 256),
     "mixer": one("Transpose, MatMul, Transpose", 1.39, 8, 196, 384),
     # Functions of elements

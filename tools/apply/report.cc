@@ -1,6 +1,7 @@
 #include "tools/apply/report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
