@@ -6,8 +6,8 @@
 Rewrites what is between `<!-- speed_table: NAME -->` and `<!-- speed_table end -->`; with --check it only compares, exit status 1
 where they differ. A result says of which table it is ("table"), and its "date", "commit", "machine" and "command".
 
-Of the tables models, models_intel, models_ort_1_20_1, models_ort_1_23_2, models_openvino, models_openvino_intel, models_openvino_zen4, models_mnn, models_onednn, unseen and two_threads
-a model's result is the latest, by the files' names. Of the first nine it is what `bench/models.py --json` writes, with --device for the others than ONNX Runtime, and --python for other versions. Of cost,
+Of the tables models, models_intel, models_ort_1_20_1, models_ort_1_23_2, models_openvino, models_openvino_intel, models_mnn, models_onednn, unseen and two_threads
+a model's result is the latest, by the files' names. Of the first eight it is what `bench/models.py --json` writes, with --device for the others than ONNX Runtime, and --python for other versions. Of cost,
 cliffs, families, exports, predictor, zoo and engine_zoo the latest file counts: what `bench/apply_cost.py --json`, `bench/models.py --cliffs --measure --json`,
 `bench/models.py --families --json`, `bench/models.py --onnx FOLDER --json`, `bench/predictor.py --json`, `bench/zoo.py --json` and `bench/engine.py --json` write. "table" in the
 file tells cliffs and families on an AMD, on an Intel (cliffs_intel, families_intel), and on a processor that no sample is of (cliffs_elsewhere) apart; zoo has
@@ -122,7 +122,7 @@ def ratio_row(_, entry):
 
 BY_MODEL = {
     "models": (["original ms", "ratio (p10 - p90)", "with `--measure`", "A/A", "rules that fire", "goal"], models_row),
-    **dict.fromkeys(["models_intel", "models_ort_1_20_1", "models_ort_1_23_2", "models_openvino", "models_openvino_intel", "models_openvino_zen4", "models_mnn", "models_onednn"],
+    **dict.fromkeys(["models_intel", "models_ort_1_20_1", "models_ort_1_23_2", "models_openvino", "models_openvino_intel", "models_mnn", "models_onednn"],
                     (["original ms", "ratio (p10 - p90)", "A/A", "largest difference", "rules that fire"], device_row)),
     "unseen": (["ratio"], ratio_row),
     "two_threads": (["ratio"], ratio_row),

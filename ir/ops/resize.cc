@@ -243,15 +243,17 @@ ConstantRead resamplingMatrix(const OpView& v, size_t d, const Expr& at, const s
           .value = resampling};
 }
 
-/// Where each position reads: one place, by cases, along dimensions that are resized to the nearest neighbour by a
-/// number; a sum over all positions along others.
+/// Where each position reads: the only one, along dimensions that have one; one place, by cases, along those that are
+/// resized to the nearest neighbour by a number; a sum over all positions along others.
 Expected<std::vector<AccessPiece>> accessResize(const OpView& v, int, const Index& at, NameSource& names) {
   AccessPiece base;
   std::vector<DigitCase> reads{{{}, {}}};
   for (size_t d = 0; d < at.size(); ++d) {
     auto line = v.text("mode") == "nearest" || keeps(v, d) ? lineOf(v, d) : std::nullopt;
     std::vector<DigitCase> places{{{at[d]}, {}}};
-    if (!line) {
+    if (v.operands[0][d] == Dim(1)) {
+      places[0].digits[0] = {Expr(0)};
+    } else if (!line) {
       places[0].digits[0] = freshDigits(v.operands[0][d], "u", names, base);
       base.constants.push_back(resamplingMatrix(v, d, at[d][0], base.reduction.back()));
     } else if (!line->isIdentity()) {

@@ -239,6 +239,10 @@ std::vector<Clause> resizeRelation(const Call& call, const Position& at, Names& 
       places = crossed(places, {{{at[d]}, {}}});
       continue;
     }
+    if (call.operands[0][d] == Dim(1)) {
+      places = crossed(places, {{{{Expr(0)}}, {}}});
+      continue;
+    }
     auto c = isNearest ? coordinateOf(call, d) : std::nullopt;
     if (!c) {
       Expr u = all.draw("u", line(call.operands[0][d]), names);

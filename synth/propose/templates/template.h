@@ -115,6 +115,10 @@ std::vector<Template> spectrumTemplates(const Pattern& pattern);
 /// channels want them: of one, two or three channels less. Empty: the pattern is no such Conv.
 std::vector<Template> paddedGroupTemplates(const Pattern& pattern);
 
+/// Resize of one position along each axis that is resized, which is there everywhere: an Expand. Empty: the pattern is
+/// no Resize to extents that do not depend on the operand's.
+std::vector<Template> copyTemplates(const Pattern& pattern);
+
 /// A product of OneHot, as numbers, and a table: the table's row with the index, and a row of zeros behind the table
 /// for what is no index. Empty: the pattern is no such product.
 std::vector<Template> lookupTemplates(const Pattern& pattern);

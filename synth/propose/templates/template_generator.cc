@@ -41,7 +41,8 @@ MadeGenerator templateGenerator(const Pattern& pattern) {
                     distanceTemplates,    differenceTemplates,
                     columnTemplates,      runningSumTemplates,
                     pairTemplates,        seeingTapTemplates,
-                    paddedGroupTemplates, lookupTemplates}) {
+                    paddedGroupTemplates, lookupTemplates,
+                    copyTemplates}) {
     auto more = make(pattern);
     std::move(more.begin(), more.end(), std::back_inserter(templates));
   }
