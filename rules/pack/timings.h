@@ -40,6 +40,11 @@ struct TimingSample {
   std::string place = "between";
   int opset = kUsualOpset;  ///< of the models that were timed: engines have other kernels for some operators of another
 
+  /// By the same engine on the same machine, with as many threads and weights from the same place.
+  bool isOfSameSetting(const TimingSample& o) const {
+    return engine == o.engine && version == o.version && machine == o.machine && threads == o.threads &&
+           weights == o.weights;
+  }
   /// How many times faster the replacement is.
   double ratio() const { return pattern / replacement; }
   /// What the logarithm of the ratio may be off by.

@@ -164,11 +164,11 @@ Expected<std::vector<Job>> retaken(const RuleSet& rules,
                                    const RunnerHello& engine,
                                    const Options& o) {
   PET_TRY(checkRules(rules, o));
-  const std::string machine = engine.machine.name();
-  const auto isOurs = [&](const TimingSample& s) {
-    return s.engine == engine.engine && s.version == engine.version && s.machine == machine && s.threads == o.threads &&
-           (s.weights == "warm") == o.warm;
-  };
+  const TimingSample ours{.engine = engine.engine,
+                          .version = engine.version,
+                          .machine = engine.machine.name(),
+                          .threads = o.threads,
+                          .weights = weightsAre(o)};
   std::vector<Job> jobs;
   for (const Rule& rule : rules.rules) {
     if (!matchesAny(rule.name, o.rules)) continue;
@@ -176,7 +176,7 @@ Expected<std::vector<Job>> retaken(const RuleSet& rules,
     const std::string hash = ruleHash(pattern, rule);
     int turn = 0;
     for (const TimingSample& s : timings.samples(hash, o.device)) {
-      if (!isOurs(s) || !s.isUnsure(o.minGain)) continue;
+      if (!s.isOfSameSetting(ours) || !s.isUnsure(o.minGain)) continue;
       auto job = jobAt(pattern, rule, hash, {s.shapes, *surroundingsAt(s.place), s.opset}, o);
       if (!job) continue;
       job->turn = turn++;

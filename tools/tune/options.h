@@ -28,4 +28,9 @@ struct Options {
   double minTimes = 2;  ///< the roofline: what takes less is not listed
 };
 
+/// TimingSample::weights
+inline std::string weightsAre(const Options& o) {
+  return o.warm ? "warm" : "cold";
+}
+
 }  // namespace pet::tune

@@ -17,13 +17,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The sample that an earlier run left for the same setting.
+/// The sample that an earlier run left for the same setting, place and shapes.
 std::optional<TimingSample> earlier(const Timings& timings, const TimingSample& wanted) {
   for (const TimingSample& s : timings.samples(wanted.rule, wanted.device)) {
-    bool same = s.shapes == wanted.shapes && s.engine == wanted.engine && s.version == wanted.version &&
-                s.machine == wanted.machine && s.threads == wanted.threads && s.weights == wanted.weights &&
-                s.place == wanted.place && s.opset == wanted.opset;
-    if (same) return s;
+    const bool isThere = s.place == wanted.place && s.opset == wanted.opset && s.shapes == wanted.shapes;
+    if (isThere && s.isOfSameSetting(wanted)) return s;
   }
   return std::nullopt;
 }
@@ -31,8 +29,7 @@ std::optional<TimingSample> earlier(const Timings& timings, const TimingSample& 
 bool isHopeless(const Timings& timings, const TimingSample& wanted) {
   auto known = timings.samples(wanted.rule, wanted.device);
   std::erase_if(known, [&](const TimingSample& s) {
-    return s.engine != wanted.engine || s.version != wanted.version || s.machine != wanted.machine ||
-           s.threads != wanted.threads || s.place != wanted.place || s.opset != wanted.opset;
+    return !s.isOfSameSetting(wanted) || s.place != wanted.place || s.opset != wanted.opset;
   });
   return std::any_of(std::begin(kHopeless), std::end(kHopeless), [&](const Hopeless& h) {
     return known.size() >= static_cast<size_t>(h.points) &&

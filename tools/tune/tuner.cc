@@ -106,7 +106,7 @@ TimingSample Tuner::blank(const Job& job) const {
           .machine = engine_.machine.name(),
           .threads = o_.threads,
           .date = date_,
-          .weights = o_.warm ? "warm" : "cold",
+          .weights = weightsAre(o_),
           .place = std::string(job.beside.place()),
           .opset = job.opset};
 }
