@@ -25,7 +25,8 @@ std::optional<Expr> positionsChosenBy(const Program& program, Value input) {
     const bool isLookup = n.is(ops::kLookup);
     if (!isLookup && !n.is(ops::kOneHot)) continue;
     Value index = n.operands[0];
-    while (program.node(index).op->layout && program.node(index).operands.size() == 1)
+    auto passesOn = [](const Node& m) { return (m.op->layout || m.is(ops::kClip)) && m.operands.size() == 1; };
+    while (passesOn(program.node(index)))
       index = program.node(index).operands[0];
     if (index == input) return isLookup ? program.shape(n.operands[1])[0].affine() : n.scalar("depth");
   }

@@ -18,7 +18,8 @@ std::optional<Positions> positionsIn(const Lifting& l, size_t i) {
   const Extents extents = l.constantExtents(i);
   const std::vector<int64_t> values = l.integers(i);
   const auto depth = static_cast<int64_t>(values.size());
-  if (extents.empty() || extents.back() != depth || (values[0] != 0 && values[0] != -depth)) return std::nullopt;
+  if (depth == 0 || extents.empty() || extents.back() != depth || (values[0] != 0 && values[0] != -depth))
+    return std::nullopt;
   std::vector<int64_t> counted(values.size());
   std::iota(counted.begin(), counted.end(), values[0]);
   return values == counted ? std::optional(Positions{depth, values[0] != 0}) : std::nullopt;

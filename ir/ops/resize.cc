@@ -251,7 +251,7 @@ Expected<std::vector<AccessPiece>> accessResize(const OpView& v, int, const Inde
   for (size_t d = 0; d < at.size(); ++d) {
     auto line = v.text("mode") == "nearest" || keeps(v, d) ? lineOf(v, d) : std::nullopt;
     std::vector<DigitCase> places{{{at[d]}, {}}};
-    if (v.operands[0][d] == Dim(1)) {
+    if (v.operands[0][d] == Dim(1) && !keeps(v, d)) {
       places[0].digits[0] = {Expr(0)};
     } else if (!line) {
       places[0].digits[0] = freshDigits(v.operands[0][d], "u", names, base);

@@ -164,11 +164,12 @@ Expected<std::vector<Job>> retaken(const RuleSet& rules,
                                    const RunnerHello& engine,
                                    const Options& o) {
   PET_TRY(checkRules(rules, o));
-  const TimingSample ours{.engine = engine.engine,
-                          .version = engine.version,
-                          .machine = engine.machine.name(),
-                          .threads = o.threads,
-                          .weights = weightsAre(o)};
+  TimingSample ours;
+  ours.engine = engine.engine;
+  ours.version = engine.version;
+  ours.machine = engine.machine.name();
+  ours.threads = o.threads;
+  ours.weights = weightsAre(o);
   std::vector<Job> jobs;
   for (const Rule& rule : rules.rules) {
     if (!matchesAny(rule.name, o.rules)) continue;
