@@ -138,7 +138,7 @@ TEST(CudaPlans, CorrectionsAreComputedInPlace) {
 }
 
 TEST(CudaPlans, AreBuiltForBothSidesOfAllRules) {
-  const std::set<std::string_view> byReference{"ArgMax", "CumSum", "DFT", "Einsum", "Exponential"};
+  const std::set<std::string_view> byReference{"ArgMax", "CumSum", "DFT", "Einsum", "Exponential", "Lookup", "OneHot"};
   auto device = described("h200", Precision::kTf32);
   ASSERT_TRUE(device);
   size_t planned = 0;
