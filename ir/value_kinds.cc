@@ -20,15 +20,18 @@ bool computesWithTruth(const Program& program) {
   return false;
 }
 
+bool readsIndices(const OpRow& op) {
+  return op.is(ops::kOneHot) || op.is(ops::kLookup);
+}
+
 std::optional<Expr> positionsChosenBy(const Program& program, Value input) {
   for (const Node& n : program.nodes()) {
-    const bool isLookup = n.is(ops::kLookup);
-    if (!isLookup && !n.is(ops::kOneHot)) continue;
+    if (!readsIndices(*n.op)) continue;
     Value index = n.operands[0];
     auto passesOn = [](const Node& m) { return (m.op->layout || m.is(ops::kClip)) && m.operands.size() == 1; };
     while (passesOn(program.node(index)))
       index = program.node(index).operands[0];
-    if (index == input) return isLookup ? program.shape(n.operands[1])[0].affine() : n.scalar("depth");
+    if (index == input) return n.is(ops::kOneHot) ? n.scalar("depth") : program.shape(n.operands[1])[0].affine();
   }
   return std::nullopt;
 }

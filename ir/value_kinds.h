@@ -14,6 +14,8 @@ bool isTruth(const Program& program, Value value);
 /// An operator computes with such a value.
 bool computesWithTruth(const Program& program);
 
+/// Its first operand is of indices.
+bool readsIndices(const OpRow& op);
 /// An operator reads the input as indices (OneHot, Lookup), maybe by way of others that move or bound them: among how
 /// many positions they choose. Nullopt: it is none.
 std::optional<Expr> positionsChosenBy(const Program& program, Value input);

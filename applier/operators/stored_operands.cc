@@ -174,7 +174,7 @@ std::vector<std::string> OperandWriter::factors(const Node& product) {
 std::vector<std::string> OperandWriter::run(int i) {
   const Node& n = from_.view.program.nodes()[static_cast<size_t>(i)];
   const bool moves = movesValues(*n.op);
-  const bool reads = n.is(ops::kOneHot) || n.is(ops::kLookup);
+  const bool reads = readsIndices(*n.op);
   if (reads) sink_.setIndex(element(n.operands[0]));
   if (reads || n.is(ops::kGreater) || n.is(ops::kArgMax) ||
       (n.is(ops::kNot) && element({i, 0}) == ElementType::kBool)) {

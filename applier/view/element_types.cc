@@ -68,7 +68,7 @@ bool isIndex(ElementType element) {
 }  // namespace
 
 bool takesIndices(const OpRow& op) {
-  return op.is(ops::kOneHot) || op.is(ops::kLookup) || op.is(ops::kClip);
+  return readsIndices(op) || op.is(ops::kClip);
 }
 
 bool dependsOnReals(const Program& program, const std::vector<ElementType>& elements, Value value) {
@@ -100,7 +100,7 @@ Expected<ElementType> resultType(const OpRow& op,
   const ElementType first = operands.empty() ? without : operands[0].element;
   if (op.is(ops::kWhere) && first == ElementType::kBool && operands[1].element != ElementType::kBool)
     return resultType(op, attributes, operands.subspan(1), without);
-  if (op.is(ops::kOneHot) || op.is(ops::kLookup)) {
+  if (readsIndices(op)) {
     if (!isIndex(first))
       return fail(ErrorKind::kUnsupported, fmt::format("{} by {}, which is no index", op.name, str(first)));
     return op.is(ops::kOneHot) ? ElementType::kBool : operands[1].element;

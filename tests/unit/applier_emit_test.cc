@@ -172,6 +172,7 @@ const Case kCases[] = {
     {"x: [2, 3]  y = ArgMax(x) axis=1", "ArgMax"},
     {"i: [2, 3]  y = OneHot(i) depth=4", "Reshape Equal"},
     {"i: [2, 3]  t: const [4, 5]  y = Lookup(i, t)", "Clip Gather"},
+    {"i: [2, 3]  t: const [4, 5]  c = Clip(i) min=0 max=2  y = Lookup(c, t)", "Clip Clip Gather"},
     // Constants are evaluated, each once.
     {"x: [1, 2, 4, 4]  w: const [2, 3, 3, 3]  k = IndexMap(w) [a:3, b:2, r:3, s:3] -> [b, a, 2 - r, 2 - s]  y = "
      "Conv(x, k)",

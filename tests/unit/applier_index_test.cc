@@ -141,5 +141,14 @@ TEST(ApplierIndex, AFalseRuleIsFound) {
   }
 }
 
+// A Clip of indices has bounds of their type, whether a Lookup writes it or the program has it.
+TEST(ApplierIndex, BoundsAreOfTheirType) {
+  const Model model = modelOf("i: [2, 3]  t: const [4, 5]  c = Clip(i) min=0 max=2  y = Lookup(c, t)");
+  for (const Initializer& bound : model.graph.initializers) {
+    EXPECT_EQ(bound.value.element, bound.name == "t" ? ElementType::kFloat : ElementType::kInt64) << bound.name;
+  }
+  EXPECT_EQ(model.graph.initializers.size(), 5U);
+}
+
 }  // namespace
 }  // namespace pet::applier_index_test
