@@ -123,4 +123,8 @@ std::vector<Template> copyTemplates(const Pattern& pattern);
 /// for what is no index. Empty: the pattern is no such product.
 std::vector<Template> lookupTemplates(const Pattern& pattern);
 
+/// MaxPools of one value, sliding by one, each larger than the one before it: each of the smaller one's result, as a
+/// whole or along one axis after another. Empty: the pattern is no such row of MaxPools.
+std::vector<Template> poolTemplates(const Pattern& pattern);
+
 }  // namespace pet

@@ -42,7 +42,7 @@ MadeGenerator templateGenerator(const Pattern& pattern) {
                     columnTemplates,      runningSumTemplates,
                     pairTemplates,        seeingTapTemplates,
                     paddedGroupTemplates, lookupTemplates,
-                    copyTemplates}) {
+                    copyTemplates,        poolTemplates}) {
     auto more = make(pattern);
     std::move(more.begin(), more.end(), std::back_inserter(templates));
   }
