@@ -28,7 +28,6 @@ import tempfile
 import time
 
 import numpy as np
-import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 ROOT = pathlib.Path(__file__).parents[1]

@@ -11,7 +11,7 @@ import tempfile
 try:
     import numpy as np
     import onnx
-    import onnxruntime  # noqa: F401: the runner's
+    import onnxruntime  # noqa: F401, the runner's
     from onnx import TensorProto, helper, numpy_helper
 except ImportError as missing:
     print(missing)

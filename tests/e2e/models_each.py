@@ -219,15 +219,15 @@ def damaged(statement):
         if step[2] != "Concat" or name in inner:
             continue
         parts, axis = step[3].split(", "), int(re.search(r"axis=(\d+)", step[4])[1])
-        for k, part in enumerate(parts):
-            if steps[part][2] == "Concat" or (steps[part][2] == "Slice" and steps[part][3] in inner):
+        for k, piece in enumerate(parts):
+            if steps[piece][2] == "Concat" or (steps[piece][2] == "Slice" and steps[piece][3] in inner):
                 continue
             if own := left_out(statement, parts, k, steps, axis):
                 what, value = "left out", f"Slice({own[0]}) axes=[{axis}] starts=[{own[1]}] ends=[{own[2]}]"
             else:
-                what, value = "doubled", f"Add({part}, {part})"
-            joined = f"    {part}x = {value}\n" + step[0].replace(step[3], ", ".join(parts[:k] + [part + "x"] + parts[k + 1:]))
-            yield f"{part} {what}", f"{head}  replacement {{\n{tail.replace(step[0], joined)}"
+                what, value = "doubled", f"Add({piece}, {piece})"
+            joined = f"    {piece}x = {value}\n" + step[0].replace(step[3], ", ".join(parts[:k] + [piece + "x"] + parts[k + 1:]))
+            yield f"{piece} {what}", f"{head}  replacement {{\n{tail.replace(step[0], joined)}"
 
 
 def refused(sites, pack, rule, folder):

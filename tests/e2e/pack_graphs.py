@@ -237,7 +237,7 @@ MODELS = {
     "corners": (
         [node("Resize", ["x", "", "", "to"], ["y"], mode="linear", coordinate_transformation_mode="align_corners")],
         {"x": [1, 5, 9, 7]}, ["y"], {"to": np.array([1, 5, 33, 65])}, ["resize-linear-corners/matrix-3_matrix-2"]),
-    "frames": (
+    "more frames": (
         [node("Resize", ["x", "", "twice"], ["y"], mode="nearest", coordinate_transformation_mode="half_pixel")],
         {"x": [1, 4, 3, 6, 5]}, ["y"], {"twice": np.array([1, 1, 2, 2, 2], np.float32)},
         ["resize-nearest-3d/itself-2_itself-3-4_merged", "resize-nearest-3d/matrix-2_itself-3-4_merged"]),
@@ -251,9 +251,14 @@ MODELS = {
         [node("Resize", ["x", "", "", "to"], ["t"], mode="linear", coordinate_transformation_mode="half_pixel"), node("Conv", ["t", "w", "b"], ["y"])],
         {"x": [1, 4, 3, 6, 5]}, ["y"], {"to": np.array([1, 4, 6, 9, 10]), "w": weights(2, 4, 1, 1, 1), "b": weights(2)},
         ["resize-linear-3d-conv-1x1/conv_matrix-4_matrix-3_matrix-2"]),
-    "pyramid": (
+    "large pool": (
         [node("MaxPool", ["x"], ["y"], kernel_shape=[13, 13], pads=[6, 6, 6, 6], strides=[1, 1])],
         {"x": [1, 8, 20, 18]}, ["y"], {}, ["maxpool/itself-2_itself-3", "maxpool/itself-3_itself-2_merged"]),
+    # As YOLO has them, from the largest on.
+    "pools side by side": (
+        [*(node("MaxPool", ["x"], [y], kernel_shape=[2 * pad + 1] * 2, pads=[pad] * 4, strides=[1, 1]) for y, pad in zip("cba", [6, 4, 2])),
+         node("Concat", ["c", "b", "a", "x"], ["y"], axis=1)],
+        {"x": [2, 8, 20, 18]}, ["y"], {}, ["maxpools/larger-of-smaller", "maxpools-3/larger-of-smaller_2-3", "maxpools-3/larger-of-smaller_3-2"]),
     "box_filter": (
         [node("AveragePool", ["x"], ["y"], kernel_shape=[9, 7], pads=[4, 3, 4, 3], count_include_pad=1)],
         {"x": [2, 3, 20, 18]}, ["y"], {}, ["averagepool/matrix-3_matrix-2", "averagepool/itself-2_itself-3"]),

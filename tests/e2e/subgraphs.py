@@ -269,13 +269,13 @@ def differing(shop):
 
 def attributes(shop):
     """Attributes of a call, with defaults, within a subgraph of the function as well, whose names the caller uses for others."""
-    function = f"""
+    function = """
     <domain: "mine", opset_import: ["" : 17]>
-    Padded <pads, alpha: float = 0.5> (x, w, c) => (y) {{
+    Padded <pads, alpha: float = 0.5> (x, w, c) => (y) {
       q = Conv<pads: ints = @pads>(x, w)
-      y = If (c) <then_branch = t () => (float[] p) {{ p = LeakyRelu<alpha: float = @alpha>(q) }},
-                  else_branch = e () => (float[] n) {{ a = Conv<pads: ints = @pads>(q, w)  n = Neg(a) }}>
-    }}"""
+      y = If (c) <then_branch = t () => (float[] p) { p = LeakyRelu<alpha: float = @alpha>(q) },
+                  else_branch = e () => (float[] n) { a = Conv<pads: ints = @pads>(q, w)  n = Neg(a) }>
+    }"""
     text = """g (float[1, 2, 6, 6] x, bool c) => (float[1, 2, H, W] y) {{
       a = mine.Padded<pads = [{0}]>(x, w, c)  y = mine.Padded<pads = [{1}]>(a, w, c) }}"""
     same = model_of(text.format("1, 1, 1, 1", "1, 1, 1, 1") + function, ["w"])
@@ -289,9 +289,9 @@ def attributes(shop):
 
 def calls_of_calls(shop):
     """Functions that call functions, from subgraphs as well."""
-    outer = f"""
+    outer = """
     <domain: "mine", opset_import: ["" : 17, "mine" : 1]>
-    Twice (x, w) => (y) {{ a = mine.Block(x, w)  y = mine.Block(a, w) }}"""
+    Twice (x, w) => (y) { a = mine.Block(x, w)  y = mine.Block(a, w) }"""
     model = model_of(f"""g ({IMAGE} x, bool c) => ({IMAGE} y) {{
       a = mine.Twice(x, w)
       y = If (c) <then_branch = t () => ({IMAGE} p) {{ p = mine.Twice(a, w) }}, else_branch = e () => ({IMAGE} n) {{ n = mine.Block(a, w) }}>
