@@ -11,6 +11,7 @@
 #include "applier/choose/layout_savings.h"
 #include "applier/choose/same_place.h"
 #include "ir/pbqp.h"
+#include "ir/quantile.h"
 
 namespace pet {
 namespace {
@@ -76,6 +77,9 @@ class Chooser {
   /// What the group costs at a sample with these of `savings_`, which are within it; or why that does not pay.
   Gain gainAt(const std::vector<size_t>& group, const std::vector<size_t>& within, size_t sample) const;
   const Site& siteOf(size_t candidate) const { return candidates_[candidate].rewrite.site; }
+  /// What the nodes of a group take at the typical sizes: its candidates' samples are of several days and predictors,
+  /// which a choice between these must not depend on.
+  double secondsOf(const std::vector<size_t>& group) const;
 
   const std::vector<PricedRewrite>& candidates_;
   const ModelSizes& sizes_;
@@ -142,6 +146,13 @@ void Chooser::enterSaving(size_t a, size_t b, const std::vector<int64_t>& bytes,
   savings_.push_back(std::move(saving));
 }
 
+double Chooser::secondsOf(const std::vector<size_t>& group) const {
+  std::vector<double> seconds;
+  for (size_t c : group)
+    seconds.push_back(typical(c).pattern);
+  return median(std::move(seconds));
+}
+
 std::vector<size_t> Chooser::solve() const {
   constexpr double kNever = std::numeric_limits<double>::infinity();
   Pbqp problem;
@@ -149,9 +160,11 @@ std::vector<size_t> Chooser::solve() const {
   for (const auto& group : groups_) {
     std::vector<double> costs{0};
     int variable = static_cast<int>(&group - groups_.data());
+    const double seconds = secondsOf(group);
     for (size_t c : group) {
       place[c] = {variable, static_cast<int>(costs.size())};
-      costs.push_back(banned_[c] ? kNever : atMost(typical(c), policy_, typical(c).margin) - typical(c).pattern);
+      const double share = atMost(typical(c), policy_, typical(c).margin) / typical(c).pattern;
+      costs.push_back(banned_[c] ? kNever : (share - 1) * seconds);
     }
     problem.variable(std::move(costs));
   }

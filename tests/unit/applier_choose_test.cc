@@ -37,6 +37,23 @@ TEST(Choose, FiresWhatWasMeasuredToPay) {
   EXPECT_EQ(applied(model, rules, {}, {}).report.refused.at(0).reason.detail, "not tuned for this device");
 }
 
+/// What a pattern took on the days when its rules were timed is no reason to take one of them.
+TEST(Choose, OfRulesForTheSameNodesTheOneThatGainsMoreIsTaken) {
+  const std::string conv = dataText("conv.pet"), row = dataText("row.pet");
+  const RuleSet rules = rulesOf(conv + row.substr(row.find("rule conv/row")));
+  CostEstimate slowDay = ratioOf(1.5, 1.4), fastDay = ratioOf(2, 1.9);
+  slowDay.pattern *= 10;
+  slowDay.replacement *= 10;
+  for (const auto& [transposed, inRow, best] :
+       {std::tuple{slowDay, fastDay, "conv/row"}, {fastDay, slowDay, "conv/transposed"}}) {
+    const auto report =
+        applied(modelOf(kTwoConvs), rules, {}, costsOf({{"conv/transposed", transposed}, {"conv/row", inRow}})).report;
+    ASSERT_GE(report.fired.size(), 2U);  // another round may find more
+    EXPECT_EQ(report.fired[0].rule, best);
+    EXPECT_EQ(report.fired[1].rule, best);
+  }
+}
+
 TEST(Choose, WhatOnlyOtherCpusSayHasToBeatTheMargin) {
   Model model = modelOf(kTwoConvs);
   RuleSet rules = rulesOf(dataText("conv.pet"));
