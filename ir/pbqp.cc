@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace pet {
@@ -194,36 +195,63 @@ class Pbqp::Reducer {
 };
 
 void Pbqp::improve(std::vector<int>& choice) const {
-  std::vector<std::vector<decltype(edges_)::const_iterator>> of(variables_.size());
-  for (auto edge = edges_.begin(); edge != edges_.end(); ++edge) {
-    of[static_cast<size_t>(edge->first.first)].push_back(edge);
-    of[static_cast<size_t>(edge->first.second)].push_back(edge);
+  using Edge = decltype(edges_)::value_type;
+  std::vector<std::vector<const Edge*>> of(variables_.size());
+  for (const Edge& edge : edges_) {
+    of[static_cast<size_t>(edge.first.first)].push_back(&edge);
+    of[static_cast<size_t>(edge.first.second)].push_back(&edge);
   }
-  // What depends on a variable.
-  auto costOf = [&](size_t v) {
-    double sum = variables_[v][static_cast<size_t>(choice[v])];
-    for (const auto& edge : of[v]) {
-      const auto [a, b] = edge->first;
-      sum += edge->second[static_cast<size_t>(choice[static_cast<size_t>(a)])]
-                         [static_cast<size_t>(choice[static_cast<size_t>(b)])];
+  auto costOfPair = [&](const Edge& edge) {
+    const auto [a, b] = edge.first;
+    return edge.second[static_cast<size_t>(choice[static_cast<size_t>(a)])]
+                      [static_cast<size_t>(choice[static_cast<size_t>(b)])];
+  };
+  // What depends on variables.
+  auto costOf = [&](const std::vector<size_t>& changed) {
+    double sum = 0;
+    std::set<std::pair<int, int>> counted;
+    for (size_t v : changed) {
+      sum += variables_[v][static_cast<size_t>(choice[v])];
+      for (const Edge* edge : of[v]) {
+        if (counted.insert(edge->first).second) sum += costOfPair(*edge);
+      }
     }
     return sum;
+  };
+  auto takeBest = [&](size_t v) {
+    int best = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (choice[v] = 0; choice[v] < static_cast<int>(variables_[v].size()); ++choice[v]) {
+      if (const double cost = costOf({v}); cost < least) std::tie(least, best) = std::pair(cost, choice[v]);
+    }
+    choice[v] = best;
   };
   // By more than rounding, so that this comes to an end.
   auto isLess = [](double now, double before) {
     return std::isinf(before) ? now < before : now < before - 1e-12 * std::abs(before);
   };
+  // Takes an alternative; what it excludes gives way.
+  auto tries = [&](size_t v, int alternative) {
+    const std::vector<int> before = choice;
+    choice[v] = alternative;
+    std::vector<size_t> changed{v};
+    for (const Edge* edge : of[v]) {
+      const auto [a, b] = edge->first;
+      if (std::isinf(costOfPair(*edge)))
+        changed.push_back(static_cast<size_t>(a) == v ? static_cast<size_t>(b) : static_cast<size_t>(a));
+    }
+    for (size_t u = 1; u < changed.size(); ++u)
+      takeBest(changed[u]);
+    const double now = costOf(changed);
+    std::vector<int> after = std::exchange(choice, before);
+    if (!isLess(now, costOf(changed))) return false;
+    choice = std::move(after);
+    return true;
+  };
   for (bool changed = true; std::exchange(changed, false);) {
     for (size_t v = 0; v < choice.size(); ++v) {
-      for (int alternative = 0; alternative < static_cast<int>(variables_[v].size()); ++alternative) {
-        const double before = costOf(v);
-        const int old = std::exchange(choice[v], alternative);
-        if (isLess(costOf(v), before)) {
-          changed = true;
-        } else {
-          choice[v] = old;
-        }
-      }
+      for (int alternative = 0; alternative < static_cast<int>(variables_[v].size()); ++alternative)
+        changed = (alternative != choice[v] && tries(v, alternative)) || changed;
     }
   }
 }

@@ -12,8 +12,8 @@ namespace pet {
 /// Variables with no neighbour, one or two are folded into what is left, which loses nothing (R0, RI, RII of Scholz and
 /// Eckstein, 2002). Where only variables with more are left, the one with the most gets the alternative that is best
 /// with the best of each neighbour, a heuristic (RN), after which single variables are changed as long as the sum
-/// falls. What a chain, a forest or a ladder of sites needs is exact, in O(n · (log n + a³)) for n variables of a
-/// alternatives.
+/// falls, and with each those that its new alternative excludes. What a chain, a forest or a ladder of sites needs is
+/// exact, in O(n · (log n + a³)) for n variables of a alternatives.
 class Pbqp {
  public:
   /// At least one alternative with a finite cost. Returns the variable's number: 0, 1, …

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include <fmt/format.h>
@@ -21,6 +22,8 @@ constexpr double kTrust = 0.6;
 /// So many times as fast rules must at least be that pay only where their layouts meet: what an engine takes into its
 /// operators (ONNX Runtime's products take Transposes) it does not save there.
 constexpr double kLeastAlone = 0.95;
+/// How often groups are made to agree on what their nodes take.
+constexpr int kFittingRounds = 8;
 
 /// What a replacement takes, but for noise and the predictor's error. Decisions are made by this, so that a rule that
 /// may lose is not carried along by one that wins. What is timed on the engine counts for what is expected of it.
@@ -49,6 +52,7 @@ class Chooser {
       moves_.push_back(movesActivations(c.rewrite.replacement));
     group();
     findOverlaps();
+    seconds_ = secondsOfGroups();
     LayoutSavings savings(index);
     findSavings(savings, costs.layoutSecondsPerByte);
   }
@@ -77,15 +81,16 @@ class Chooser {
   /// What the group costs at a sample with these of `savings_`, which are within it; or why that does not pay.
   Gain gainAt(const std::vector<size_t>& group, const std::vector<size_t>& within, size_t sample) const;
   const Site& siteOf(size_t candidate) const { return candidates_[candidate].rewrite.site; }
-  /// What the nodes of a group take at the typical sizes: its candidates' samples are of several days and predictors,
-  /// which a choice between these must not depend on.
-  double secondsOf(const std::vector<size_t>& group) const;
+  /// What the nodes of each group take at the typical sizes, so that groups agree on what a node takes: candidates'
+  /// samples are of several days and predictors, which a choice between these must not depend on.
+  std::vector<double> secondsOfGroups() const;
 
   const std::vector<PricedRewrite>& candidates_;
   const ModelSizes& sizes_;
   const Policy& policy_;
   std::vector<bool> banned_, moves_;
   std::vector<std::vector<size_t>> groups_;       ///< candidates for the same nodes
+  std::vector<double> seconds_;                   ///< of each group, without any of its rules
   std::map<int, std::vector<size_t>> groupsAt_;   ///< by node
   std::set<std::pair<size_t, size_t>> overlaps_;  ///< groups that share a node; the later one first
   std::vector<Saving> savings_;
@@ -146,11 +151,42 @@ void Chooser::enterSaving(size_t a, size_t b, const std::vector<int64_t>& bytes,
   savings_.push_back(std::move(saving));
 }
 
-double Chooser::secondsOf(const std::vector<size_t>& group) const {
-  std::vector<double> seconds;
-  for (size_t c : group)
-    seconds.push_back(typical(c).pattern);
-  return median(std::move(seconds));
+std::vector<double> Chooser::secondsOfGroups() const {
+  std::vector<double> timed;
+  for (const auto& group : groups_) {
+    std::vector<double> seconds;
+    for (size_t c : group)
+      seconds.push_back(typical(c).pattern);
+    timed.push_back(median(std::move(seconds)));
+  }
+  auto nodesOf = [&](size_t g) -> const std::vector<int>& { return siteOf(groups_[g][0]).nodes; };
+  std::vector<size_t> order(groups_.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return nodesOf(a).size() < nodesOf(b).size(); });
+  // What a node takes is its share of the smallest group's seconds; then each group's share is stretched to what the
+  // group took, the largest ones last, which were timed at once.
+  std::map<int, double> share;
+  for (size_t g : order) {
+    for (int node : nodesOf(g))
+      share.emplace(node, timed[g] / static_cast<double>(nodesOf(g).size()));
+  }
+  std::vector<double> seconds(groups_.size());
+  auto add = [&](size_t g) {
+    seconds[g] = 0;
+    for (int node : nodesOf(g))
+      seconds[g] += share[node];
+  };
+  for (int round = 0; round < kFittingRounds; ++round) {
+    for (size_t g : order) {
+      add(g);
+      for (int node : nodesOf(g))
+        share[node] *= timed[g] / seconds[g];
+    }
+  }
+  for (size_t g : order)
+    add(g);
+  return seconds;
 }
 
 std::vector<size_t> Chooser::solve() const {
@@ -160,11 +196,10 @@ std::vector<size_t> Chooser::solve() const {
   for (const auto& group : groups_) {
     std::vector<double> costs{0};
     int variable = static_cast<int>(&group - groups_.data());
-    const double seconds = secondsOf(group);
     for (size_t c : group) {
       place[c] = {variable, static_cast<int>(costs.size())};
       const double share = atMost(typical(c), policy_, typical(c).margin) / typical(c).pattern;
-      costs.push_back(banned_[c] ? kNever : (share - 1) * seconds);
+      costs.push_back(banned_[c] ? kNever : (share - 1) * seconds_[static_cast<size_t>(variable)]);
     }
     problem.variable(std::move(costs));
   }

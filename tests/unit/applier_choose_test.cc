@@ -54,6 +54,24 @@ TEST(Choose, OfRulesForTheSameNodesTheOneThatGainsMoreIsTaken) {
   }
 }
 
+/// Two Convs side by side, timed alone on a slow day and together on another: one for both gains more.
+TEST(Choose, APartTakesNoMoreThanTheWhole) {
+  const RuleSet rules = rulesOf(dataText("branches.pet") + dataText("conv.pet"));
+  const Model model = modelOf(
+      "x: [2, 3, 6, 8]  v: const [4, 3, 3, 3]  w: const [2, 3, 3, 3]  y = Conv(x, v) pads=[1, 1, 1, 1]  "
+      "z = Conv(x, w) pads=[1, 1, 1, 1]  return y, z");
+  auto fired = [&](double slowDay) {
+    CostEstimate each = ratioOf(1.5, 1.5);
+    each.pattern *= slowDay;
+    each.replacement *= slowDay;
+    const auto report =
+        applied(model, rules, {}, costsOf({{"conv/transposed", each}, {"convs/merged", ratioOf(1.8, 1.8)}})).report;
+    return report.fired.at(0).rule;
+  };
+  EXPECT_EQ(fired(0.5), "convs/merged");
+  EXPECT_EQ(fired(1), "convs/merged");  // where the sum of what is saved would be the larger one
+}
+
 TEST(Choose, WhatOnlyOtherCpusSayHasToBeatTheMargin) {
   Model model = modelOf(kTwoConvs);
   RuleSet rules = rulesOf(dataText("conv.pet"));

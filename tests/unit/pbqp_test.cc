@@ -1,5 +1,6 @@
 #include "ir/pbqp.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -75,6 +76,25 @@ TEST(Pbqp, WhatOverlapsIsNotChosenTogether) {
   p.together(b, 1, c, 1, kNever);
   EXPECT_EQ(p.solve().choice, (std::vector{1, 0, 1}));
   EXPECT_EQ(p.solve().cost, -6);
+}
+
+/// Sites of one, two and all of three nodes: to go from a pair and a single to all three, two have to give way at once.
+TEST(Pbqp, WhatIsBetterThanSeveralTogetherTakesTheirPlace) {
+  const std::vector<std::pair<std::vector<int>, double>> sites{
+      {{1}, -1}, {{2}, -4}, {{3}, -8}, {{1, 2}, -6}, {{1, 3}, -11}, {{2, 3}, -14.5}, {{1, 2, 3}, -15.6}};
+  Pbqp p;
+  for (const auto& [nodes, cost] : sites)
+    p.variable({0, cost});
+  for (size_t b = 0; b < sites.size(); ++b) {
+    for (size_t a = 0; a < b; ++a) {
+      const auto& others = sites[b].first;
+      const bool overlap = std::any_of(sites[a].first.begin(), sites[a].first.end(), [&](int node) {
+        return std::find(others.begin(), others.end(), node) != others.end();
+      });
+      if (overlap) p.together(static_cast<int>(a), 1, static_cast<int>(b), 1, kNever);
+    }
+  }
+  EXPECT_EQ(p.solve().choice, (std::vector{0, 0, 0, 0, 0, 0, 1}));
 }
 
 RC_GTEST_PROP(PbqpProperty, AForestIsSolvedExactly, ()) {
