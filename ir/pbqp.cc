@@ -206,14 +206,14 @@ void Pbqp::improve(std::vector<int>& choice) const {
     return edge.second[static_cast<size_t>(choice[static_cast<size_t>(a)])]
                       [static_cast<size_t>(choice[static_cast<size_t>(b)])];
   };
-  // What depends on variables.
+  // What depends on variables; pairs of them count once.
   auto costOf = [&](const std::vector<size_t>& changed) {
     double sum = 0;
     std::set<std::pair<int, int>> counted;
     for (size_t v : changed) {
       sum += variables_[v][static_cast<size_t>(choice[v])];
       for (const Edge* edge : of[v]) {
-        if (counted.insert(edge->first).second) sum += costOfPair(*edge);
+        if (changed.size() == 1 || counted.insert(edge->first).second) sum += costOfPair(*edge);
       }
     }
     return sum;
@@ -232,20 +232,25 @@ void Pbqp::improve(std::vector<int>& choice) const {
   };
   // Takes an alternative; what it excludes gives way.
   auto tries = [&](size_t v, int alternative) {
-    const std::vector<int> before = choice;
-    choice[v] = alternative;
+    const int old = std::exchange(choice[v], alternative);
     std::vector<size_t> changed{v};
+    std::vector<int> before{old};
     for (const Edge* edge : of[v]) {
+      if (!std::isinf(costOfPair(*edge))) continue;
       const auto [a, b] = edge->first;
-      if (std::isinf(costOfPair(*edge)))
-        changed.push_back(static_cast<size_t>(a) == v ? static_cast<size_t>(b) : static_cast<size_t>(a));
+      changed.push_back(static_cast<size_t>(static_cast<size_t>(a) == v ? b : a));
+      before.push_back(choice[changed.back()]);
     }
     for (size_t u = 1; u < changed.size(); ++u)
       takeBest(changed[u]);
     const double now = costOf(changed);
-    std::vector<int> after = std::exchange(choice, before);
+    auto exchangeAll = [&] {
+      for (size_t u = 0; u < changed.size(); ++u)
+        std::swap(choice[changed[u]], before[u]);
+    };
+    exchangeAll();
     if (!isLess(now, costOf(changed))) return false;
-    choice = std::move(after);
+    exchangeAll();
     return true;
   };
   for (bool changed = true; std::exchange(changed, false);) {
