@@ -4,7 +4,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <iostream>
 
@@ -169,7 +171,34 @@ int run(CLI::App& app, int argc, char** argv, const std::function<Expected<void>
   }
 }
 
+namespace {
+
+const char* nameOfTool = "";                     ///< of the process, for ended()
+std::terminate_handler handlerBefore = nullptr;  ///< that guard() found
+
+void say(const char* what) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "%s: %s\n", nameOfTool, what);
+}
+
+/// Where memory runs out in a destructor (nlohmann::json's takes some), nothing can catch it.
+[[noreturn]] void ended() {
+  try {
+    if (auto thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const std::bad_alloc&) {
+    say(kOutOfMemory);
+    std::_Exit(kInternal);
+  } catch (...) {
+  }
+  if (handlerBefore) handlerBefore();
+  std::abort();
+}
+
+}  // namespace
+
 int guard(const char* tool, const std::function<int()>& body) {
+  nameOfTool = tool;
+  handlerBefore = std::set_terminate(ended);
   const char* what = "internal error: cannot start";
   try {
     const MemoryReserve reserve;
@@ -178,8 +207,7 @@ int guard(const char* tool, const std::function<int()>& body) {
     what = kOutOfMemory;
   } catch (...) {
   }
-  std::fflush(stdout);
-  std::fprintf(stderr, "%s: %s\n", tool, what);
+  say(what);
   return kInternal;
 }
 

@@ -27,8 +27,8 @@ inline constexpr std::string_view kVersion = "0.1";
 /// --help and --version go to standard output.
 int run(CLI::App& app, int argc, char** argv, const std::function<Expected<void>()>& body);
 
-/// The body of a main(): memory that runs out is said in one line, wherever that is, and so is what is thrown outside
-/// run(), while the arguments are declared. `tool`: its name.
+/// The body of a main(): memory that runs out is said in one line, wherever that is, in a destructor as well, and so is
+/// what is thrown outside run(), while the arguments are declared. `tool`: its name. Once in a process.
 int guard(const char* tool, const std::function<int()>& body);
 
 /// For options and arguments that name a file or a folder: '' names none.
