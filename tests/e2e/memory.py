@@ -50,8 +50,8 @@ def tried(name, peak, allocations, tries):
     limits = [{"memory": n} for n in [*range(0, 32000, 64000 // tries), *(numbers.randint(1, peak) for _ in range(tries // 2))]]
     if name in ALONE:
         limits += [{"allocation": n} for n in [*range(1, 9), *(numbers.randint(1, allocations) for _ in range(tries // 2))]]
-        report = allocations * 99 // 100  # where a report is written, whose destructors take memory
-        limits += [{"allocation": n} for n in range(report, report + 16)]
+        # Where a report is written, whose destructors take memory.
+        limits += [{"allocation": n} for n in range(allocations * 9945 // 10000, allocations, max(1, allocations // 8000))]
     return limits
 
 
