@@ -1,6 +1,7 @@
 #include "applier/choose/by_cost.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -22,6 +23,8 @@ constexpr double kTrust = 0.6;
 /// So many times as fast rules must at least be that pay only where their layouts meet: what an engine takes into its
 /// operators (ONNX Runtime's products take Transposes) it does not save there.
 constexpr double kLeastAlone = 0.95;
+/// So much the estimate of a gain counts beside its bound: it decides where bounds are equal, whatever is rounded.
+constexpr double kOfEstimate = 0.01;
 /// How often groups are made to agree on what their nodes take.
 constexpr int kFittingRounds = 8;
 
@@ -198,7 +201,8 @@ std::vector<size_t> Chooser::solve() const {
     int variable = static_cast<int>(&group - groups_.data());
     for (size_t c : group) {
       place[c] = {variable, static_cast<int>(costs.size())};
-      const double share = atMost(typical(c), policy_, typical(c).margin) / typical(c).pattern;
+      const double most = atMost(typical(c), policy_, typical(c).margin);
+      const double share = std::lerp(most, typical(c).replacement, kOfEstimate) / typical(c).pattern;
       costs.push_back(banned_[c] ? kNever : (share - 1) * seconds_[static_cast<size_t>(variable)]);
     }
     problem.variable(std::move(costs));
