@@ -232,9 +232,8 @@ void Pbqp::improve(std::vector<int>& choice) const {
   };
   // Takes an alternative; what it excludes gives way.
   auto tries = [&](size_t v, int alternative) {
-    const int old = std::exchange(choice[v], alternative);
     std::vector<size_t> changed{v};
-    std::vector<int> before{old};
+    std::vector<int> before{std::exchange(choice[v], alternative)};
     for (const Edge* edge : of[v]) {
       if (!std::isinf(costOfPair(*edge))) continue;
       const auto [a, b] = edge->first;

@@ -15,10 +15,7 @@ using ::testing::IsEmpty;
 using testing_support::pattern;
 
 std::vector<std::string> namesOf(const std::string& nameOrText) {
-  std::vector<std::string> names;
-  for (const Template& t : paddedGroupTemplates(pattern(nameOrText)))
-    names.push_back(t.name);
-  return names;
+  return testing_support::namesOf(paddedGroupTemplates(pattern(nameOrText)));
 }
 
 TEST(PaddedGroups, AreOfEachNumberOfChannelsThatIsMissing) {

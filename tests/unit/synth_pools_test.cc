@@ -16,10 +16,7 @@ using ::testing::IsEmpty;
 using testing_support::pattern;
 
 std::vector<std::string> namesOf(const std::string& nameOrText) {
-  std::vector<std::string> names;
-  for (const Template& t : poolTemplates(pattern(nameOrText)))
-    names.push_back(t.name);
-  return names;
+  return testing_support::namesOf(poolTemplates(pattern(nameOrText)));
 }
 
 /// The kernels of a program's MaxPools at YOLO's sizes, in order.

@@ -2,12 +2,14 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "rules/text.h"
 #include "synth/analysis/axes.h"
 #include "synth/propose/plans/plan.h"
+#include "synth/propose/templates/template.h"
 #include "tests/unit/text_file.h"
 
 namespace pet::testing_support {
@@ -19,6 +21,13 @@ inline Pattern pattern(const std::string& nameOrText) {
   auto set = parseRules(text ? nameOrText : textOf(path), "test");
   EXPECT_TRUE(set) << (set ? "" : set.error().message());
   return set && set->patterns.size() == 1 ? set->patterns[0] : Pattern();
+}
+
+inline std::vector<std::string> namesOf(const std::vector<Template>& templates) {
+  std::vector<std::string> names;
+  for (const Template& t : templates)
+    names.push_back(t.name);
+  return names;
 }
 
 /// A pattern of x: [N, C, H, W] and w with the given statement and shapes.

@@ -16,10 +16,7 @@ using ::testing::IsEmpty;
 using testing_support::pattern;
 
 std::vector<std::string> namesOf(const std::string& nameOrText) {
-  std::vector<std::string> names;
-  for (const Template& t : transposeTemplates(pattern(nameOrText)))
-    names.push_back(t.name);
-  return names;
+  return testing_support::namesOf(transposeTemplates(pattern(nameOrText)));
 }
 
 TEST(Transposes, AreTwoExchangesOfNeighbours) {

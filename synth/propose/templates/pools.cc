@@ -1,9 +1,12 @@
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "ir/ops/op.h"
+#include "synth/propose/axes/along_axes.h"
 #include "synth/propose/program_writer.h"
 #include "synth/propose/templates/template.h"
 
@@ -34,39 +37,32 @@ Windows over(const Windows& smaller, Windows larger) {
   return larger;
 }
 
-Value pool(ProgramWriter& form, Value x, const Windows& windows) {
-  return form.add(ops::kMaxPool.text, {x}, {{"kernel_shape", windows.kernel}, {"pads", windows.pads}});
-}
-
-/// The same one axis after another.
-Value poolByAxes(ProgramWriter& form, Value x, const Windows& windows, const std::vector<size_t>& axes) {
-  const size_t n = windows.kernel.size();
-  for (size_t a : axes) {
-    Windows alone{std::vector<Expr>(n, 1), std::vector<Expr>(2 * n, 0)};
-    alone.kernel[a] = windows.kernel[a];
-    for (size_t end : {a, n + a})
-      alone.pads[end] = windows.pads[end];
-    x = pool(form, x, alone);
-  }
-  return x;
-}
-
-/// By the axes in this order; none: as a whole.
-void propose(const Pattern& pattern,
-             const std::vector<Windows>& steps,
-             const std::vector<size_t>& axes,
-             std::vector<Template>& templates) {
+/// Each as a whole.
+Expected<Program> cascade(const Pattern& pattern, const std::vector<Windows>& steps) {
   ProgramWriter form(pattern.program);
   Value x = form.find(pattern.program.name(pattern.program.inputs()[0]));
   std::vector<Value> results;
-  for (const Windows& step : steps)
-    results.push_back(x = axes.empty() ? pool(form, x, step) : poolByAxes(form, x, step, axes));
-  auto program = std::move(form).finish(results);
-  if (!program) return;
-  std::string name = "larger-of-smaller";
-  for (size_t a : axes)
-    name += fmt::format("{}{}", a == axes.front() ? "_" : "-", a + 2);
-  templates.push_back({name, "cascade", {}, classOf(pattern, {}, *program), std::move(*program)});
+  for (const Windows& step : steps) {
+    x = form.add(ops::kMaxPool.text, {x}, {{"kernel_shape", step.kernel}, {"pads", step.pads}});
+    results.push_back(x);
+  }
+  return std::move(form).finish(results);
+}
+
+/// The same, each along these axes, one after another.
+Expected<Program> alongAxes(const Pattern& pattern, const Program& whole, const std::vector<size_t>& axes) {
+  ProgramWriter form(pattern.program);
+  Value x = form.find(pattern.program.name(pattern.program.inputs()[0]));
+  std::vector<Value> results;
+  for (Value pool : whole.outputs()) {
+    const auto along = AlongAxes::of(whole, whole.node(pool));
+    if (!along || along->axes().size() != axes.size())
+      return fail(ErrorKind::kUnsupported, "a MaxPool that leaves an axis alone");
+    for (size_t a : axes)
+      x = form.add(along->op(), {x}, *along->attributes(a, a, form.shape(x), a));
+    results.push_back(x);
+  }
+  return std::move(form).finish(results);
 }
 
 }  // namespace
@@ -76,20 +72,24 @@ std::vector<Template> poolTemplates(const Pattern& pattern) {
   const auto& outputs = p.outputs();
   if (p.inputs().size() != 1 || outputs.size() < 2 || p.nodes().size() != outputs.size() + 1) return {};
   std::vector<Windows> steps;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    auto windows = slidingMaximum(p.node(outputs[i]));
-    auto before = i == 0 ? std::nullopt : slidingMaximum(p.node(outputs[i - 1]));
-    if (!windows || (i > 0 && windows->kernel.size() != before->kernel.size())) return {};
-    steps.push_back(before ? over(*before, std::move(*windows)) : std::move(*windows));
+  std::optional<Windows> before;
+  for (Value output : outputs) {
+    auto windows = slidingMaximum(p.node(output));
+    if (!windows || (before && windows->kernel.size() != before->kernel.size())) return {};
+    steps.push_back(before ? over(*before, *windows) : *windows);
+    before = std::move(windows);
   }
-  std::vector<size_t> axes(steps[0].kernel.size());
-  for (size_t a = 0; a < axes.size(); ++a)
-    axes[a] = a;
   std::vector<Template> templates;
-  propose(pattern, steps, {}, templates);
-  if (axes.size() < 2) return templates;
-  propose(pattern, steps, axes, templates);
-  propose(pattern, steps, {axes.rbegin(), axes.rend()}, templates);
+  auto propose = [&](const std::string& name, const Expected<Program>& program) {
+    if (program) templates.push_back({name, "cascade", {}, classOf(pattern, {}, *program), *program});
+  };
+  const auto whole = cascade(pattern, steps);
+  propose("larger-of-smaller", whole);
+  std::vector<size_t> axes(steps[0].kernel.size());
+  std::iota(axes.begin(), axes.end(), size_t{2});
+  if (!whole || axes.size() == 1) return templates;
+  for (const auto& order : {axes, std::vector(axes.rbegin(), axes.rend())})
+    propose(fmt::format("larger-of-smaller_{}", fmt::join(order, "-")), alongAxes(pattern, *whole, order));
   return templates;
 }
 
