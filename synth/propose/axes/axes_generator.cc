@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "ir/ops/op.h"
+#include "synth/analysis/along_axes.h"
 #include "synth/analysis/in_pieces.h"
-#include "synth/propose/axes/along_axes.h"
 #include "synth/propose/program_writer.h"
 
 namespace pet {

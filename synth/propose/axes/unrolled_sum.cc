@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "synth/analysis/along_axes.h"
 #include "synth/analysis/in_pieces.h"
-#include "synth/propose/axes/along_axes.h"
 #include "synth/propose/program_writer.h"
 
 namespace pet {

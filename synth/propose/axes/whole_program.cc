@@ -7,7 +7,7 @@
 
 #include "ir/ops/op.h"
 #include "rules/rewrite/normal_form.h"
-#include "synth/propose/axes/along_axes.h"
+#include "synth/analysis/along_axes.h"
 #include "synth/propose/program_writer.h"
 
 namespace pet {

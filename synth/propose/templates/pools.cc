@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "ir/ops/op.h"
-#include "synth/propose/axes/along_axes.h"
+#include "synth/analysis/along_axes.h"
 #include "synth/propose/program_writer.h"
 #include "synth/propose/templates/template.h"
 

@@ -1,4 +1,4 @@
-#include "synth/propose/axes/along_axes.h"
+#include "synth/analysis/along_axes.h"
 
 #include <algorithm>
 
