@@ -334,6 +334,48 @@ std::optional<Positions> positionsOf(const IndexMapSpec& map, const Shape& opera
   return next == map.dims.size() ? std::optional(std::move(positions)) : std::nullopt;
 }
 
+std::optional<CyclicPositions> cyclicPositionsOf(const IndexMapSpec& map, const Shape& operand) {
+  if (!map.guards.empty()) return std::nullopt;
+  const size_t dims = map.dims.size(), rank = operand.size(), common = std::min(dims, rank);
+  size_t begin = 0, behind = 0;
+  while (begin < common && isReadAsItLies(map.dims[begin], map.source[begin], operand[begin]))
+    ++begin;
+  while (begin + behind < common &&
+         isReadAsItLies(map.dims[dims - 1 - behind], map.source[rank - 1 - behind], operand[rank - 1 - behind]))
+    ++behind;
+  const size_t end = rank - behind;
+  std::vector<std::string> axes;
+  Extents extents, table;
+  for (size_t d = begin; d < dims - behind; ++d) {
+    int64_t whole = 1;
+    for (const LayoutAxis& axis : map.dims[d]) {
+      const auto count = axis.extent.asConstant();
+      if (!count) return std::nullopt;
+      axes.push_back(axis.name);
+      extents.push_back(*count);
+      whole *= *count;
+    }
+    table.push_back(whole);
+  }
+  CyclicPositions positions{begin, end, Tensor<int64_t>(table)};
+  for (size_t d = begin; d < end; ++d) {
+    const auto extent = operand[d].asConstant();
+    if (!extent || map.source[d].size() != 1) return std::nullopt;
+    const std::set<std::string> read = map.source[d][0].variables();
+    const bool isOfThese = std::all_of(read.begin(), read.end(), [&](const std::string& name) {
+      return std::find(axes.begin(), axes.end(), name) != axes.end();
+    });
+    if (!isOfThese) return std::nullopt;
+    const std::vector<int64_t> values = valuesOf(map.source[d][0], axes, extents);
+    for (size_t i = 0; i < values.size(); ++i) {
+      const int64_t position = values[i] < *extent ? values[i] : values[i] - *extent;
+      int64_t& at = positions.at.data[i];
+      at = at < 0 || position < 0 || position >= *extent ? -1 : at * *extent + position;
+    }
+  }
+  return positions;
+}
+
 bool movesNothing(const LayoutSpec& layout) {
   LayoutSpec spec = withoutUnits(layout);
   return flat(spec.left) == flat(spec.right);

@@ -61,6 +61,16 @@ std::pair<std::vector<int>, std::vector<int>> movingAxes(const LayoutSpec& layou
 using Positions = std::vector<std::optional<Tensor<int64_t>>>;
 std::optional<Positions> positionsOf(const IndexMapSpec& map, const Shape& operand);
 
+/// Where a CyclicMap reads the dimensions [begin, end) of its operand, which become one, by the dimensions of the
+/// result that stand in their place; -1: outside. The dimensions around them are read as they lie.
+struct CyclicPositions {
+  size_t begin, end;
+  Tensor<int64_t> at;
+};
+/// Nullopt where guards say more, an extent of what is not read as it lies is no number, or its place depends on what
+/// is.
+std::optional<CyclicPositions> cyclicPositionsOf(const IndexMapSpec& map, const Shape& operand);
+
 /// The product of a group's extents.
 Dim groupExtent(const LayoutSpec& layout, const std::vector<int>& group);
 

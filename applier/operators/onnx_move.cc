@@ -445,6 +445,22 @@ void writeIndexMap(const Emission& e, const OnnxRow&) {
   }
 }
 
+/// One Gather, along the dimensions that are not read as they lie.
+void writeCyclicMap(const Emission& e, const OnnxRow&) {
+  const Shape& x = e.shape(0);
+  const auto positions = cyclicPositionsOf(std::get<IndexMapSpec>(e.node().attributes.find("map")->second), x);
+  if (!positions) throw NotEmitted{"a map that is no Gather of neighbouring dimensions"};
+  const auto& [begin, end, at] = *positions;
+  if (std::find(at.data.begin(), at.data.end(), -1) != at.data.end())
+    throw NotEmitted{"a map that reads outside of its operand"};
+  const auto from = x.begin() + static_cast<std::ptrdiff_t>(begin), to = x.begin() + static_cast<std::ptrdiff_t>(end);
+  Shape joined(x.begin(), from);
+  joined.push_back(Dim::product({from, to}));
+  joined.insert(joined.end(), to, x.end());
+  e.last("Gather", {e.reshape(e.operand(0), x, joined), e.integers("indices", at)},
+         {{"axis", static_cast<int64_t>(begin)}});
+}
+
 // --- Copies ---
 
 /// A shape that the model computes from its sizes is known by the result's extents.
@@ -483,6 +499,7 @@ const OnnxRow kOnnxMoveRows[] = {
     {.type = "GatherElements", .read = readGatherElements, .write = nullptr},
     {.op = "ScatterND", .read = readScatterNd, .write = writeScatterNd},
     {.op = "IndexMap", .since = 1, .read = nullptr, .write = writeIndexMap},
+    {.op = "CyclicMap", .since = 5, .read = nullptr, .write = writeCyclicMap},
     {.op = "Expand", .read = readExpand, .write = writeExpand},
     {.op = "Tile", .readable = repeatsAll},
     {.op = "SpaceToDepth", .readable = blocksOutside},

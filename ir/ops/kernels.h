@@ -18,6 +18,7 @@ PET_KERNEL(Einsum);
 PET_KERNEL(OffsetReduce);
 PET_KERNEL(Layout);
 PET_KERNEL(IndexMap);
+PET_KERNEL(CyclicMap);
 PET_KERNEL(Pad);
 PET_KERNEL(Slice);
 PET_KERNEL(Concat);

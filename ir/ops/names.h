@@ -26,6 +26,7 @@ inline constexpr OpName kConvTranspose{"ConvTranspose"};
 inline constexpr OpName kConv{"Conv"};
 inline constexpr OpName kCos{"Cos"};
 inline constexpr OpName kCumSum{"CumSum"};
+inline constexpr OpName kCyclicMap{"CyclicMap"};
 inline constexpr OpName kDFT{"DFT"};
 inline constexpr OpName kDepthToSpace{"DepthToSpace"};
 inline constexpr OpName kDiv{"Div"};

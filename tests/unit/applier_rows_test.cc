@@ -144,6 +144,7 @@ const std::map<std::string_view, std::string_view> kReadAsOthers{
     {"Greater", "its result is of truth values"},
     {"Identity", "a value is its operand's"},
     {"Layout", "ONNX has none: Reshape and Transpose"},
+    {"CyclicMap", "its table is that of a Gather"},
     {"Lookup", "its indices are of integers"},
     {"Not", "its result is of truth values"},
     {"OffsetReduce", "ONNX has none: a sum of Slices"},

@@ -89,7 +89,7 @@ const Case kCases[] = {
      {{{"N", 1}, {"C", 2}, {"L", 3}}}},
     {"x: [N, 3C, L]  y = Col2Im(x) image_shape=[2L + 3] block_shape=[3] strides=[2] dilations=[2] pads=[P, 1 - P]",
      {{{"N", 2}, {"C", 2}, {"L", 4}, {"P", 1}}, {{"N", 1}, {"C", 1}, {"L", 1}, {"P", 0}}}},
-    // Layout, IndexMap
+    // Layout, IndexMap, CyclicMap
     {"x: [2N, C, H, W]  y = Layout(x) (n 2) c h w -> n c h (2 w)",
      {{{"N", 2}, {"C", 2}, {"H", 2}, {"W", 3}}, {{"N", 1}, {"C", 1}, {"H", 1}, {"W", 1}}}},
     {"x: [N, C, H, W]  y = Layout(x) n c h w -> c 1 (n h w)", {{{"N", 2}, {"C", 3}, {"H", 2}, {"W", 3}}}},
@@ -109,6 +109,11 @@ const Case kCases[] = {
      {{{"F", 2}, {"C", 2}, {"R", 3}}, {{"F", 1}, {"C", 1}, {"R", 1}}}},
     {"w: [(F G), C]  y = IndexMap(w) [(p:2 f:F), g:3G, c:C] -> [f : g - p, floor((c + p)/2)]",
      {{{"F", 2}, {"G", 2}, {"C", 3}}}},
+    {"x: [N, 3I, 2J]  y = CyclicMap(x) [n:N, i:I, j:J, p:3, q:2] -> [n, 3i + p + S, 2j + q + T]",
+     {{{"N", 2}, {"I", 2}, {"J", 2}, {"S", 4}, {"T", 1}}, {{"N", 1}, {"I", 1}, {"J", 1}, {"S", 1}, {"T", 0}}}},
+    {"x: [N, (I J)]  y = CyclicMap(x) [(n:N i:2I), j:J] -> [n, i : j + S - 1]",
+     {{{"N", 2}, {"I", 2}, {"J", 3}, {"S", 2}}, {{"N", 1}, {"I", 3}, {"J", 1}, {"S", 1}}}},
+    {"x: [L]  y = CyclicMap(x) [l:L, k:3] -> [l + k] where k <= l", {{{"L", 3}}, {{"L", 1}}}},
     // Pad, Slice, Concat, Split, Transpose
     {"x: [N, H, W]  y = Pad(x) pads=[0, P, 1, 0, Q, 2]", {{{"N", 2}, {"H", 3}, {"W", 2}, {"P", 2}, {"Q", 0}}}},
     {"x: [N, H, (A B)]  y = Pad(x) pads=[1, -1, 0, 0, -1, 0]", {{{"N", 2}, {"H", 3}, {"A", 2}, {"B", 2}}}},

@@ -50,6 +50,10 @@ const Case kCases[] = {
     {"w: [3]  y = IndexMap(w) [r:3] -> [2 - r]", {{1, 2, 3}}, {{3, 2, 1}}},
     {"w: [3]  y = IndexMap(w) [k:2, p:2] -> [2k + p]", {{1, 2, 3}}, {{1, 2, 3, 0}}},
     {"w: [3]  y = IndexMap(w) [k:2, p:2] -> [floor((k + p)/2)] where k <= p", {{1, 2, 3}}, {{1, 1, 0, 2}}},
+    {"w: [3]  y = CyclicMap(w) [k:2, p:2] -> [2k + p + 1]", {{1, 2, 3}}, {{2, 3, 1, 2}}},
+    {"w: [2]  y = CyclicMap(w) [k:7] -> [k - 1]", {{1, 2}}, {{0, 1, 2, 1, 2, 0, 0}}},
+    {"x: [2, 3]  y = CyclicMap(x) [a:3, b:2] -> [b + 1, a + 2]", {{1, 2, 3, 4, 5, 6}}, {{6, 3, 4, 1, 5, 2}}},
+    {"x: [3]  y = CyclicMap(x) [a:3] -> [a + 1] where a <= 1", {{1, 2, 3}}, {{2, 3, 0}}},
     {"x: [3]  y = Pad(x) pads=[1, 2] value=9", {{1, 2, 3}}, {{9, 1, 2, 3, 9, 9}}},
     {"x: [4]  y = Pad(x) pads=[-1, -2]", {{1, 2, 3, 4}}, {{2}}},
     {"x: [3]  y = Pad(x) pads=[2, 1] mode=reflect", {{1, 2, 3}}, {{3, 2, 1, 2, 3, 2}}},
@@ -343,6 +347,7 @@ TEST(OpsKernel, EmptyTensors) {
            "x: [0, 3]  y = Reshape(x) shape=[0, 3]",
            "x: [0, 3]  y, z = Split(x) axis=1 split=[0, 3]",
            "x: [0]  y = IndexMap(x) [i:3] -> [i]",
+           "x: [0]  y = CyclicMap(x) [i:3] -> [i]",
        }) {
     auto program = parseProgram(text, "case");
     ASSERT_TRUE(program) << text << "\n" << program.error().message();

@@ -1,4 +1,4 @@
-// Layout: a permutation of the axes' digits. IndexMap: a gather by quasi-affine expressions.
+// Layout: a permutation of the axes' digits. IndexMap and CyclicMap: a gather by quasi-affine expressions.
 
 #include "ir/ops/kernels/compiled_expr.h"
 #include "ir/ops/kernels/support.h"
@@ -28,6 +28,7 @@ struct CompiledIndexMap {
   Extents axes;  ///< all axes of all output dimensions, outermost first
   std::vector<SourceDigit> source;
   std::vector<Guard> guards;
+  bool goesAround = false;  ///< behind the end of a digit, once
 };
 
 /// The next position in row-major order, of these axes.
@@ -121,7 +122,8 @@ std::vector<int64_t> offsetsOf(const CompiledIndexMap& map, const AxisRange& ran
       return g->kind == Constraint::Kind::kZero ? v == 0 : v >= 0;
     });
     for (size_t i = 0; inside && i < source.size(); ++i) {
-      const int64_t digit = source[i]->digit(at);
+      int64_t digit = source[i]->digit(at);
+      if (map.goesAround && digit >= source[i]->extent) digit -= source[i]->extent;
       inside = digit >= 0 && digit < source[i]->extent;
       if (inside) offset += digit * source[i]->stride;
     }
@@ -164,6 +166,20 @@ Offsets joined(const Offsets& dims) {
   return result;
 }
 
+const IndexMapSpec& mapOf(const ConcreteNode& node) {
+  return std::get<IndexMapSpec>(node.attributes.find("map")->second);
+}
+
+template <class T>
+std::vector<Tensor<T>> gathered(const CompiledIndexMap& map, const ConcreteNode& node, const Tensor<T>& x) {
+  Offsets offsets;
+  for (const AxisRange& range : independentRanges(map))
+    offsets.push_back(offsetsOf(map, range));
+  Tensor<T> y(node.outputs[0]);
+  gather(joined(offsets), x.data.data(), T(), y.data.data());
+  return {std::move(y)};
+}
+
 }  // namespace
 
 template <class T>
@@ -192,16 +208,18 @@ Expected<std::vector<Tensor<T>>> Layout::run(const ConcreteNode& node, std::span
 
 template <class T>
 Expected<std::vector<Tensor<T>>> IndexMap::run(const ConcreteNode& node, std::span<const Tensor<T>* const> in) {
-  CompiledIndexMap map = compile(std::get<IndexMapSpec>(node.attributes.find("map")->second), node);
-  Offsets offsets;
-  for (const AxisRange& range : independentRanges(map))
-    offsets.push_back(offsetsOf(map, range));
-  Tensor<T> y(node.outputs[0]);
-  gather(joined(offsets), in[0]->data.data(), T(), y.data.data());
-  return std::vector{std::move(y)};
+  return gathered(compile(mapOf(node), node), node, *in[0]);
+}
+
+template <class T>
+Expected<std::vector<Tensor<T>>> CyclicMap::run(const ConcreteNode& node, std::span<const Tensor<T>* const> in) {
+  CompiledIndexMap map = compile(mapOf(node), node);
+  map.goesAround = true;
+  return gathered(map, node, *in[0]);
 }
 
 PET_INSTANTIATE_RING(Layout);
 PET_INSTANTIATE_RING(IndexMap);
+PET_INSTANTIATE_RING(CyclicMap);
 
 }  // namespace pet::kernels

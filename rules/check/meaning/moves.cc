@@ -153,8 +153,20 @@ std::vector<Clause> transposeRelation(const Call& call, const Position& at, Name
   return {{.reads = {{0, read}}}};
 }
 
-std::vector<Clause> indexMapRelation(const Call& call, const Position& at, Names&) {
-  const auto& spec = std::get<IndexMapSpec>(call.node.attributes.find("map")->second);
+namespace {
+
+/// What a map reads at a position of its result, one place for each case of the axes' digits. `domain`: what its guards
+/// say.
+struct MapRead {
+  Position at;
+  std::vector<Constraint> domain;
+};
+
+const IndexMapSpec& mapOf(const Call& call) {
+  return std::get<IndexMapSpec>(call.node.attributes.find("map")->second);
+}
+
+std::vector<MapRead> mapReads(const IndexMapSpec& spec, const Position& at) {
   std::vector<Place> places{{Position{}, {}}};
   std::vector<std::string> axes;
   for (size_t d = 0; d < at.size(); ++d) {
@@ -165,20 +177,73 @@ std::vector<Clause> indexMapRelation(const Call& call, const Position& at, Names
     }
     places = crossed(places, partsOf(dims, at[d]));
   }
-  std::vector<Clause> clauses;
+  std::vector<MapRead> reads;
   for (const Place& place : places) {
     std::map<std::string, Expr> by;
     for (size_t i = 0; i < axes.size(); ++i)
       by.emplace(axes[i], place.at[i][0]);
-    Clause clause{.domain = place.guards, .reads = {{0, spec.source}}};
-    for (size_t d = 0; d < spec.source.size(); ++d) {
-      for (Expr& e : clause.reads[0].at[d])
+    MapRead read{spec.source, place.guards};
+    for (std::vector<Expr>& digits : read.at) {
+      for (Expr& e : digits)
         e = e.substitute(by);
-      clause.inside(clause.reads[0].at[d], call.operands[0][d]);
     }
     for (const Constraint& g : spec.guards)
-      clause.domain.push_back(g.substitute(by));
-    clauses.push_back(std::move(clause));
+      read.domain.push_back(g.substitute(by));
+    reads.push_back(std::move(read));
+  }
+  return reads;
+}
+
+Clause clauseOf(const Call& call, MapRead read) {
+  Clause clause{.domain = std::move(read.domain)};
+  for (size_t d = 0; d < read.at.size(); ++d)
+    clause.inside(read.at[d], call.operands[0][d]);
+  clause.reads = {{0, std::move(read.at)}};
+  return clause;
+}
+
+/// The digits of the operand, by dimension and place in it, that are not read by one axis of their extent alone.
+std::vector<std::pair<size_t, size_t>> digitsThatTurn(const IndexMapSpec& spec, const Shape& operand) {
+  std::vector<std::pair<size_t, size_t>> digits;
+  for (size_t d = 0; d < operand.size(); ++d) {
+    for (size_t k = 0; k < operand[d].atoms().size(); ++k) {
+      const auto name = spec.source[d][k].asVariable();
+      bool liesSo = false;
+      for (const auto& group : spec.dims) {
+        for (const LayoutAxis& axis : group)
+          liesSo = liesSo || (name == axis.name && axis.extent == Dim(operand[d].atoms()[k]));
+      }
+      if (!liesSo) digits.emplace_back(d, k);
+    }
+  }
+  return digits;
+}
+
+}  // namespace
+
+std::vector<Clause> indexMapRelation(const Call& call, const Position& at, Names&) {
+  std::vector<Clause> clauses;
+  for (MapRead& read : mapReads(mapOf(call), at))
+    clauses.push_back(clauseOf(call, std::move(read)));
+  return clauses;
+}
+
+std::vector<Clause> cyclicMapRelation(const Call& call, const Position& at, Names&) {
+  std::vector<Clause> clauses;
+  for (const MapRead& first : mapReads(mapOf(call), at)) {
+    std::vector<MapRead> reads{first};
+    for (const auto& [d, k] : digitsThatTurn(mapOf(call), call.operands[0])) {
+      if (reads.size() * 2 > kMostCases) throw Opaque("a CyclicMap with very many cases");
+      std::vector<MapRead> both;
+      for (MapRead& read : reads) {
+        both.push_back(read);
+        both.push_back(std::move(read));
+        both.back().at[d][k] = both.back().at[d][k] - call.operands[0][d].atoms()[k];
+      }
+      reads = std::move(both);
+    }
+    for (MapRead& read : reads)
+      clauses.push_back(clauseOf(call, std::move(read)));
   }
   return clauses;
 }

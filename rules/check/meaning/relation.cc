@@ -27,6 +27,7 @@ constexpr Entry kTable[] = {
     {"Conv", convRelation},
     {"ConvTranspose", convTransposeRelation},
     {"CumSum", cumSumRelation},
+    {"CyclicMap", cyclicMapRelation, Kind::kMovesAndFills},
     {"DFT", dftRelation},
     {"DepthToSpace", depthToSpaceRelation, Kind::kMoves},
     {"Einsum", einsumRelation},

@@ -69,6 +69,7 @@ std::vector<Clause> reshapeRelation(const Call&, const Position&, Names&);
 std::vector<Clause> tileRelation(const Call&, const Position&, Names&);
 std::vector<Clause> expandRelation(const Call&, const Position&, Names&);
 std::vector<Clause> indexMapRelation(const Call&, const Position&, Names&);
+std::vector<Clause> cyclicMapRelation(const Call&, const Position&, Names&);
 std::vector<Clause> padRelation(const Call&, const Position&, Names&);
 std::vector<Clause> sliceRelation(const Call&, const Position&, Names&);
 std::vector<Clause> splitRelation(const Call&, const Position&, Names&);

@@ -70,7 +70,7 @@ class Exchanges {
   }
 
  private:
-  bool full() const { return items_.size() >= options_.values; }
+  bool full() const { return items_.size() >= options_.values || computed_ >= options_.elements; }
 
   int operatorCount() const {
     int n = 0;
@@ -316,6 +316,7 @@ class Exchanges {
     auto results = evaluateNode<double>(universe_.peek(), node, symbols_, operands);
     if (!results) return false;
     for (const Tensor<double>& t : *results) {
+      computed_ += t.data.size();
       if (!std::all_of(t.data.begin(), t.data.end(), [](double e) { return std::isfinite(e); })) return false;
     }
     for (size_t o = 0; o < results->size(); ++o)
@@ -396,6 +397,7 @@ class Exchanges {
   std::vector<OperatorUse> uses_;
   ProgramBuilder universe_;
   std::map<Value, Tensor<double>> values_;
+  size_t computed_ = 0;  ///< elements
   std::vector<Item> items_;
   std::set<std::string> seen_;
   std::string target_;

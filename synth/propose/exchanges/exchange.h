@@ -13,8 +13,9 @@ struct Exchange {
 };
 
 struct ExchangeOptions {
-  int operators = 4;       ///< at most, layouts included; as many as the pattern has if that is more
-  size_t values = 20'000;  ///< at most
+  int operators = 4;                  ///< at most, layouts included; as many as the pattern has if that is more
+  size_t values = 20'000;             ///< at most
+  size_t elements = size_t{1} << 24;  ///< computed, about: nothing is begun beyond
   uint64_t seed = 1;
 };
 

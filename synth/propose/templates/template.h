@@ -61,6 +61,10 @@ std::vector<Template> transposeTemplates(const Pattern& pattern);
 /// them. Empty: the pattern is no regrouping, or nothing is behind the axes that move.
 std::vector<Template> tableTemplates(const Pattern& pattern);
 
+/// Rolls, each of two Slices that a Concat joins in the other order, among operators that regroup and move: one table
+/// of positions that go around the ends. Empty: the pattern has no Roll, or anything else.
+std::vector<Template> rollTemplates(const Pattern& pattern);
+
 /// A transposed Conv along one axis with its phases as channels of a Conv, one for each position of a step, where the
 /// kernel is a number of steps. Empty: the pattern is no such Conv.
 std::vector<Template> longStrideTemplates(const Pattern& pattern);

@@ -42,7 +42,8 @@ MadeGenerator templateGenerator(const Pattern& pattern) {
                     columnTemplates,      runningSumTemplates,
                     pairTemplates,        seeingTapTemplates,
                     paddedGroupTemplates, lookupTemplates,
-                    copyTemplates,        poolTemplates}) {
+                    copyTemplates,        poolTemplates,
+                    rollTemplates}) {
     auto more = make(pattern);
     std::move(more.begin(), more.end(), std::back_inserter(templates));
   }
