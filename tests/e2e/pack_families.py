@@ -91,6 +91,8 @@ FAMILIES = [
     ("definition", ["elu", "selu"], False, ["Exp", "Clip"], 1),
     ("seeing-taps", ["conv-beyond"], False, ["Slice", "Conv"], 1),
     ("by-table", ["channel-shuffle"], False, ["IndexMap"], 1),
+    ("by-table", ["shifted-windows-7", "shifted-windows-8", "shifted-windows-12", "shifted-windows-16", "windows-7-shifted-back",
+                  "windows-8-shifted-back", "windows-12-shifted-back", "windows-16-shifted-back"], False, ["CyclicMap", "Layout"], 1),
     ("regrouped", ["merged-patches"], False, ["Layout"], 1),
     ("fused-weights", ["focus-conv"], False, ["Conv"], 1),
     ("softmax-of-two", ["softmax-channels"], False, ["Sigmoid"], 2),

@@ -147,7 +147,7 @@ FAMILIES = {
     "gather_elements": one("GatherElements of neighbouring columns", 18.1, 1, 4096, 96),
     "gather_rows": one("Gather of neighbouring rows", 5.41, 1, 1024, 512),
     "scatter_inside": two("ScatterND of all but the border", 16.4, (1, 64, 64, 64), (1, 64, 62, 62)),
-    "shifted_windows": one("Roll, then windows", 2.32, 1, 56, 56, 96, note="no table of a rule goes around an end; it would gain 0.8 % of Swin"),
+    "shifted_windows": one("Roll, then windows", 2.32, 1, 56, 56, 96),
     "merged_patches": one("merging of patches", 1.26, 1, 56, 56, 96),
     "channel_shuffle": one("channel shuffle", 1.84, 1, 240, 28, 28),
     "rotary_pairs": one("rotary embedding of neighbours", 1.86, 1, 32, 128, 128),
