@@ -33,7 +33,6 @@ namespace fs = std::filesystem;
 // --- Where things are ---
 
 Expected<Grid> readGrid(const Options& o) {
-  if (o.shapes.empty() && !o.models.empty()) return Grid();
   auto path = o.shapes.empty() ? tool::shareFile("ort/grid.json") : Expected<std::string>(o.shapes);
   if (!path) return tl::unexpected(path.error());
   auto words = readFile(*path, ErrorKind::kUsage);

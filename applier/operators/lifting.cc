@@ -264,6 +264,7 @@ Value Lifting::add(std::string_view op, std::vector<Value> operands, Attributes 
   const bool isReadAway = rewrite::isReadAway(op);
   ReadAway read{row, {}, {}, {}, {}};
   if (isReadAway) read.operands = operands, read.attributes = attributes;
+  const std::vector<Value> factors = row->is(ops::kMul) ? operands : std::vector<Value>();
   const auto first = static_cast<int>(builder_.program().nodes().size());
   const Value v = rewrite::addNormalForm(builder, *row, std::move(operands), std::move(attributes));
   const auto whole = rewrite::recognised(builder, v);
@@ -275,7 +276,23 @@ Value Lifting::add(std::string_view op, std::vector<Value> operands, Attributes 
     read.result = result;
     builder_.replaces(std::move(read));
   }
+  for (Value factor : factors) {
+    if (const ReadAway* product = builder_.readAwayTo(factor)) scaleReadAway(*product, result);
+  }
   return result;
+}
+
+void Lifting::scaleReadAway(const ReadAway& product, Value scaled) const {
+  const auto &was = builder_.program().node(product.result), &is = builder_.program().node(scaled);
+  if (!was.is(ops::kMatMul) || !is.is(ops::kMatMul) || was.operands[1] != is.operands[1]) return;
+  const auto direct = std::find(product.operands.begin(), product.operands.end(), was.operands[0]);
+  if (direct == product.operands.end()) return;
+  ReadAway read = product;
+  read.operands[static_cast<size_t>(direct - product.operands.begin())] = is.operands[0];
+  std::replace(read.nodes.begin(), read.nodes.end(), product.result.node, scaled.node);
+  std::sort(read.nodes.begin(), read.nodes.end());
+  read.result = scaled;
+  builder_.replaces(std::move(read));
 }
 
 Tensor<double> Lifting::valueOf(Value constant) const {

@@ -120,6 +120,8 @@ class Lifting {
   bool takesSums() const;
   void requireOneStorage(std::span<const Value> operands) const;
   Value node(const OpRow& op, std::vector<Value> operands, Attributes attributes) const;
+  /// Where a factor of a MatMul that was read went to its first operand: what was read is of that operand, too.
+  void scaleReadAway(const ReadAway& product, Value scaled) const;
 
   int64_t opset_;
   const GraphNode& node_;

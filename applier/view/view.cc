@@ -233,6 +233,12 @@ std::optional<ReadAway> movedTo(const std::vector<int>& moved, ReadAway read) {
 
 }  // namespace
 
+const ReadAway* ViewBuilder::readAwayTo(Value result) const {
+  const auto& all = view_.readAway;
+  auto found = std::find_if(all.rbegin(), all.rend(), [&](const ReadAway& read) { return read.result == result; });
+  return found == all.rend() ? nullptr : &*found;
+}
+
 View pruned(View view) {
   const auto& nodes = view.program.nodes();
   std::vector<bool> live(nodes.size());

@@ -90,6 +90,8 @@ class ViewBuilder {
 
   /// Says what the view has in the place of an operator.
   void replaces(ReadAway readAway) { view_.readAway.push_back(std::move(readAway)); }
+  /// The latest one with this result; null: there is none.
+  const ReadAway* readAwayTo(Value result) const;
   /// Says that `whole`, which is the first result of a node, stands for the operators that compute `last` from its
   /// operands.
   void standsForPieces(Value whole, Value last);

@@ -81,6 +81,7 @@ FAMILIES = [
     ("definition", ["mish"], False, ["Sigmoid"], 1),
     ("definition", ["prelu-number"], False, ["LeakyRelu"], 1),
     ("definition", ["hard-swish-in-pieces"], False, ["HardSwish"], 1),
+    ("definition", ["gelu-tanh-in-pieces"], False, ["Gelu"], 1),
     ("definition", ["layernorm-in-pieces"], False, ["LayerNormalization"], 1),
     ("definition", ["einsum-state-rows", "einsum-of-state-rows"], False, ["Transpose", "MatMul"], 2),
     ("definition", ["where-positive"], False, ["Relu"], 1),

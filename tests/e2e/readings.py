@@ -86,6 +86,18 @@ def spellings(shop, pack):
     expect("exchanged", [f["site"] for f in report["fired"]] == ["product"], report)
 
 
+def scaled(shop):
+    """Scores that a number scales: it goes to the queries, and the rest is what the Einsum of those is."""
+    nodes = [einsum("bhid,bhjd->bhij", "q", "k"), helper.make_node("Mul", ["product", "scale"], ["scores"], name="scaled"),
+             helper.make_node("Softmax", ["scores"], ["y"], axis=-1)]
+    sizes = {"q": [2, 3, 7, 4], "k": [2, 3, 5, 4], "y": [2, 3, 7, 5]}
+    for name, outputs, sites in [("scaled", ["y"], ["scaled"]), ("scaled-and-read", ["y", "product"], [])]:
+        graph = shop.model(name, nodes, [tensor(v, *sizes[v]) for v in "qk"],
+                           [tensor(v, *sizes["y"]) for v in outputs], {"scale": np.float32(0.5)})
+        report = shop.apply(graph, shop.pack("einsum-scores"), "--all")
+        expect(name, [f["site"] for f in report["fired"]] == sites and ("Einsum" in shop.types) != bool(sites), report)
+
+
 def explained(shop, pack):
     said = run("pet-apply", model(shop, "graph"), pack, "--explain", "product").stdout
     expect("explained", "einsum-graph/by-definition" in said and "not tuned" in said, said)
@@ -109,6 +121,7 @@ def main():
         expect("shown", 'equation="nkctv,kvw->nctw"' in shown and "MatMul" in shown, shown)
         for case in [written, kept, others, spellings, explained, open_sizes]:
             case(shop, pack)
+        scaled(shop)
     print("\n".join(failures) or "readings are written where they pay")
     return 1 if failures else 0
 

@@ -163,6 +163,12 @@ def check_opsets(folder, pack):
     onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=8), folder / "18.onnx")
     done = tune(pack, timings, *fine, "--shapes-from", folder / "18.onnx")
     expect("opsets", [s.get("opset", 17) for s in samples(timings) if s["shapes"]["H"] == 9] == [13], samples(timings))
+    graph = onnx.parser.parse_graph("g (float[1, 8, 64, 64] x) => (float[1, 8, 52, 52] y) { y = AveragePool<kernel_shape = [13, 13]>(x) }")
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 21)], ir_version=10), folder / "21.onnx")
+    timings = folder / "shipped-grid.jsonl"
+    done = subprocess.run([BIN / "pet-tune", "-o", timings, "--rules", "averagepool/*", "--shapes-from", folder / "21.onnx",
+                           "--runner", fake(folder, "shipped-grid", GOOD), "--no-bare"], capture_output=True, text=True)
+    expect("the shipped grid's opsets", {s.get("opset", 17) for s in samples(timings)} == {19}, done.stdout + done.stderr)
 
 
 def check_lists(folder, pack):

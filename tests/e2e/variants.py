@@ -42,6 +42,8 @@ EXCEPTIONS = {
     ("opset13", "scatter_inside"): SCATTER,
     ("opset17", "scatter_inside"): SCATTER,
     ("opset13", "layer_norm_in_pieces"): "LayerNormalization is of opset 17",
+    ("opset13", "gelu_tanh_pieces"): "Gelu is of opset 20",
+    ("opset17", "gelu_tanh_pieces"): "Gelu is of opset 20",
     ("opset13", "windows"): WINDOWS,
     ("opset17", "windows"): WINDOWS,
     ("fp16", "products_of_rows"): SUMS,

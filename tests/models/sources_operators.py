@@ -1,6 +1,7 @@
 """Operators at which an engine is slow, for families.py: each function in MAKERS makes a module. Written as models write them."""
 
 import functools
+import math
 
 import torch
 from torch import nn
@@ -429,6 +430,7 @@ MAKERS = {
     "hardswish_pieces_between": between(64, of(lambda x: x * F.relu6(x + 3) / 6)),
     "number_scale_bias_between": between(64, of(lambda x: F.relu(x) * 0.75 + 0.125)),
     "scale_bias_between": between(64, of(lambda x, scale, bias: F.relu(x) * scale + bias, *torch.rand(2, 64, 1, 1))),
+    "gelu_tanh_pieces": of(lambda x: 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * torch.pow(x, 3))))),
     "gelu_tanh": of(lambda x: F.gelu(x, approximate="tanh")),
     "div_power_of_two": of(lambda x: x / 8.0),
     "where_mask": of(lambda x, mask: torch.where(mask, x, -1e9), torch.ones(64, 64, dtype=torch.bool).tril()),

@@ -10,6 +10,7 @@
 namespace pet::synth_long_strides_test {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using testing_support::pattern;
@@ -23,21 +24,33 @@ std::vector<Template> templatesOf(const std::string& attributes) {
 
 TEST(LongStrides, AreAConvOfOneOutputPerPhase) {
   const auto templates = templatesOf("strides=[3]");
-  ASSERT_THAT(templates, SizeIs(1));
-  const Template& t = templates[0];
-  ASSERT_THAT(t.where, SizeIs(1));
-  EXPECT_EQ(t.where[0].first, "R");
-  EXPECT_EQ(t.where[0].second, Expr::variable("R2") * 3);
-  const Node& back = t.program.node(t.program.outputs()[0]);
-  ASSERT_TRUE(back.is(ops::kLayout));
-  const Node& conv = t.program.node(back.operands[0]);
-  ASSERT_TRUE(conv.is(ops::kConv));
-  EXPECT_EQ(conv.shapes[0][1], Dim(Expr::variable("F") * 3));
+  ASSERT_THAT(testing_support::namesOf(templates), ElementsAre("phases", "row-phases"));
+  for (const Template& t : templates) {
+    ASSERT_THAT(t.where, SizeIs(1));
+    EXPECT_EQ(t.where[0].first, "R");
+    EXPECT_EQ(t.where[0].second, Expr::variable("R2") * 3);
+    const Node& back = t.program.node(t.program.outputs()[0]);
+    ASSERT_TRUE(back.is(ops::kLayout));
+    const Node& conv = t.program.node(back.operands[0]);
+    ASSERT_TRUE(conv.is(ops::kConv));
+    EXPECT_EQ(conv.shapes[0].size(), t.name == "phases" ? 3U : 4U);
+    EXPECT_EQ(conv.shapes[0][1], Dim(Expr::variable("F") * 3));
+  }
+}
+
+TEST(LongStrides, AreCutByPads) {
+  const auto templates = templatesOf("strides=[3] pads=[1, 2]");
+  ASSERT_THAT(templates, SizeIs(2));
+  for (const Template& t : templates) {
+    const Node& cut = t.program.node(t.program.outputs()[0]);
+    ASSERT_TRUE(cut.is(ops::kSlice));
+    EXPECT_EQ(cut.list("starts"), (std::vector<Expr>{1}));
+    EXPECT_EQ(cut.list("ends")[0], (Expr::variable("L") + Expr::variable("R2") - 1) * 3 - 2);
+  }
 }
 
 TEST(LongStrides, OthersAreNone) {
   EXPECT_THAT(templatesOf("strides=[1]"), IsEmpty());
-  EXPECT_THAT(templatesOf("strides=[3] pads=[1, 1]"), IsEmpty());
   EXPECT_THAT(templatesOf("strides=[3] dilations=[2]"), IsEmpty());
   EXPECT_THAT(templatesOf("strides=[3] output_padding=[1]"), IsEmpty());
   EXPECT_THAT(longStrideTemplates(pattern("convtranspose-s2")), IsEmpty()) << "along two axes";

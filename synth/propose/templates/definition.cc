@@ -90,9 +90,33 @@ std::optional<Program> asOneOperator(const Program& p) {
   return isOne && !wasOne ? std::optional(std::move(whole)) : std::nullopt;
 }
 
+/// An Einsum of matrices where they lie, times others that some of their outer dimensions have not: one MatMul, which
+/// broadcasts; nullopt of others.
+std::optional<Program> broadcast(const Program& p, const EinsumEquation& e) {
+  const std::string &x = e.operands[0], &y = e.operands[1];
+  if (x.size() < 3 || e.result.size() != x.size() || x.compare(0, x.size() - 1, e.result, 0, x.size() - 1) != 0)
+    return std::nullopt;
+  const char summed = x.back(), column = e.result.back();
+  const std::string outer = x.substr(0, x.size() - 2);
+  if (y.size() < 2 || y.size() - 2 >= outer.size()) return std::nullopt;
+  const std::string wanted = outer.substr(outer.size() + 2 - y.size()) + summed + column;
+  if (x.find(column) != std::string::npos || !std::is_permutation(y.begin(), y.end(), wanted.begin(), wanted.end()))
+    return std::nullopt;
+  const Node& node = p.node(p.outputs()[0]);
+  std::vector<Expr> perm;
+  for (char label : wanted)
+    perm.emplace_back(static_cast<int64_t>(y.find(label)));
+  ProgramBuilder builder(p);
+  OperatorWriter step(builder);
+  const Value matrices = step("Transpose", {node.operands[1]}, {{"perm", perm}});
+  auto product = step.result(step("MatMul", {node.operands[0], matrices}));
+  if (!product) return std::nullopt;
+  return rewrite::inNormalForm(std::move(builder).finish({*product}).withoutDeadNodes());
+}
+
 /// Of an Einsum of two operands, in products and sums of other operators, the other ways: with the operands exchanged,
-/// so that their matrices are multiplied the other way round; and where both have all labels, so that each product is
-/// of one row and one column, element by element before what is summed is summed.
+/// so that their matrices are multiplied the other way round; where both have all labels, so that each product is of
+/// one row and one column, element by element before what is summed is summed; and by broadcast().
 std::vector<std::pair<std::string, Program>> otherWays(const Program& p) {
   const Node& node = p.node(p.outputs()[0]);
   if (!node.is(ops::kEinsum) || node.operands.size() != 2) return {};
@@ -108,6 +132,7 @@ std::vector<std::pair<std::string, Program>> otherWays(const Program& p) {
       {"by-definition-exchanged", made(y + "," + x + "->" + e.result, {node.operands[1], node.operands[0]}, "")}};
   if (std::is_permutation(x.begin(), x.end(), y.begin(), y.end()))
     ways.emplace_back("by-definition-summed", made(x + "," + y + "->" + x, node.operands, x + "->" + e.result));
+  if (auto product = broadcast(p, e)) ways.emplace_back("by-definition-broadcast", std::move(*product));
   return ways;
 }
 

@@ -120,6 +120,7 @@ EQUAL = {
     "hardswish_pieces_between": inside_convs(hard_swish, -1),
     "number_scale_bias_between": scaled,
     "scale_bias_between": scaled,
+    "gelu_tanh_pieces": gelu_tanh,
     "gelu_tanh": gelu_tanh,
     "div_power_of_two": lambda g: g.Mul(g.values, 1 / number(g)),
     "where_mask": mask,
