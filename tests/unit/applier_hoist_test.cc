@@ -72,6 +72,8 @@ const Passage kPassages[] = {
     {"a = Pad(u) pads=[0, 0, 1, 1, 0, 1, 1, 0] mode=reflect", Functions::kAll, "exp-of-a-reflected-pad", "Exp"},
     {"a = IndexMap(u) [n:2, c:4, w:6, k:3] -> [n, c, 2, w + k - 1]", Functions::kThatKeepZero, "tanh-of-an-index-map",
      "Tanh"},
+    {"a = CyclicMap(u) [n:2, c:4, w:6, k:3] -> [n, c, 2, w + k - 1]", Functions::kThatKeepZero, "tanh-of-a-cyclic-map",
+     "Tanh"},
     {"a = Transpose(u) perm=[2, 0, 3, 1]", Functions::kAll, "relu-through-transpose", "Relu"},
     {"a = Reshape(u) shape=[2, 2, 2, 24]", Functions::kAll, "exp-of-a-reshape", "Exp"},
     {"a = Flatten(u)", Functions::kAll, "exp-of-a-flattened-matrix", "Exp"},

@@ -46,6 +46,7 @@ const std::vector<std::string> kPrograms = {
     "x: [2, 3]\n y = Transpose(x) perm=[1, 0]",
     "x: [2, 6]\n y = Layout(x)  n (2 c) -> (2 n) c",
     "x: [2, 6]\n y = IndexMap(x) [c:6, n:2] -> [n, 5 - c] where c < 5",
+    "x: [2, 6]\n y = CyclicMap(x) [c:6, n:2] -> [n, c + 2]",
     "x: [2, 3]\n y = Reshape(x) shape=[3, 2]",
     "x: [2, 3]\n y = Flatten(x)",
     "x: [2, 1, 3]\n y = Squeeze(x) axes=[1]",
