@@ -53,6 +53,7 @@ EXCEPTIONS = {
     ("fp16", "mish_between"): ROUNDS,
     ("fp16", "softplus"): ROUNDS,
     ("fp16", "selu"): ROUNDS,
+    ("fp16", "gelu_tanh_pieces"): ROUNDS,
     ("fp16", "hardswish_pieces"): ROUNDS,
     ("fp16", "hardswish_pieces_between"): ROUNDS,
     ("fp16", "where_positive"): "the exporter compares in float, behind a Cast",
