@@ -139,8 +139,19 @@ struct Grid::Reader {
 };
 
 Expected<Grid> Grid::parse(std::string_view text, const std::string& file) {
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false, /*ignore_comments=*/true);
-  return Reader{file}.read(json);
+  std::vector<std::set<std::string>> keys;  // of the objects that are open
+  std::string twice;
+  auto note = [&](int, Json::parse_event_t event, Json& parsed) {
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event == Json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second)
+      twice = parsed.get<std::string>();
+    return true;
+  };
+  Json json = Json::parse(text, note, /*allow_exceptions=*/false, /*ignore_comments=*/true);
+  const Reader reader{file};
+  if (!twice.empty()) return reader.error(fmt::format("\"{}\" stands twice in one object", twice));
+  return reader.read(json);
 }
 
 std::vector<Bindings> Grid::points(std::string_view pattern, const std::vector<std::string>& symbols) const {

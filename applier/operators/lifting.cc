@@ -285,10 +285,10 @@ Value Lifting::add(std::string_view op, std::vector<Value> operands, Attributes 
 void Lifting::scaleReadAway(const ReadAway& product, Value scaled) const {
   const auto &was = builder_.program().node(product.result), &is = builder_.program().node(scaled);
   if (!was.is(ops::kMatMul) || !is.is(ops::kMatMul) || was.operands[1] != is.operands[1]) return;
-  const auto direct = std::find(product.operands.begin(), product.operands.end(), was.operands[0]);
-  if (direct == product.operands.end()) return;
+  const Value of = was.operands[0], by = is.operands[0];
+  if (shape(of) != shape(by) || std::count(product.operands.begin(), product.operands.end(), of) != 1) return;
   ReadAway read = product;
-  read.operands[static_cast<size_t>(direct - product.operands.begin())] = is.operands[0];
+  std::replace(read.operands.begin(), read.operands.end(), of, by);
   std::replace(read.nodes.begin(), read.nodes.end(), product.result.node, scaled.node);
   std::sort(read.nodes.begin(), read.nodes.end());
   read.result = scaled;

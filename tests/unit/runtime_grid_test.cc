@@ -76,6 +76,8 @@ TEST(Grid, MistakesAreErrors) {
   };
   EXPECT_THAT(error("{"), AllOf(HasSubstr("my.json"), HasSubstr("not a JSON object")));
   EXPECT_THAT(error("[]"), HasSubstr("not a JSON object"));
+  EXPECT_THAT(error(R"({"patterns": {"conv": {"points": []}, "conv": {"points": []}}})"),
+              HasSubstr("\"conv\" stands twice in one object"));
   EXPECT_THAT(error(R"({"ties": 3})"), HasSubstr("\"ties\""));
   EXPECT_THAT(error(R"({"ties": {"W": 0.5}})"), HasSubstr("\"W\""));
   EXPECT_THAT(error(R"({"ties": {"W": "H +"}})"), HasSubstr("\"W\""));
