@@ -531,10 +531,13 @@ TEST(ApplierMatch, ASiteOfWhatIsReadAwayIsAllOfIt) {
 }
 
 /// A scale goes to the first operand of a product, which is then no part of the Einsum alone.
-TEST(ApplierMatch, WhatIsReadAwayTogetherWithItsNeighbourIsNoSite) {
-  const char* scaled =
-      "x: [2, 3]  w: [3, 4]  p = Einsum(x, w) equation=\"ab,bc->ac\"  c = Constant() value=0.5  y = Mul(p, c)";
-  EXPECT_TRUE(find(pattern(kProduct), modelOf(scaled)).sites.empty());
+TEST(ApplierMatch, AnEinsumThatANumberScalesIsThatOfTheScaledOperand) {
+  const std::string scaled = "  c = Constant() value=0.5  y = Mul(p, c)";
+  const auto sitesOf = [&](const std::string& einsum) {
+    return find(pattern(kProduct), modelOf(("x: [3, 3]  w: [3, 3]  p = Einsum(" + einsum + scaled).c_str())).sites;
+  };
+  EXPECT_EQ(sitesOf("x, w) equation=\"ab,bc->ac\"").size(), 1U);
+  EXPECT_TRUE(sitesOf("x, x) equation=\"ab,bc->ac\"").empty()) << "of which operand is not known";
 }
 
 }  // namespace
