@@ -22,23 +22,26 @@ Expected<void> showTypes(const ApplyArguments& o) {
   return tool::print(tool::typesText(model->graph, o.freezeInputs));
 }
 
-/// What was done, on standard output: the report, an explanation or the summary.
-Expected<void> say(const ApplyArguments& o, const tool::Rewriting& done) {
+/// For standard output: the report, an explanation or the summary.
+std::string wordsOf(const ApplyArguments& o, const tool::Rewriting& done) {
   auto printed = done.reports.find(tool::kStandardOutput);
-  if (o.quiet && printed == done.reports.end()) return {};
-  auto said = tool::print(printed != done.reports.end() ? printed->second
-                          : o.explain.empty()           ? tool::textOf(done.report, o)
-                                                        : tool::explanation(done.report, done.nodes, o));
-  if (!said && !o.dryRun) said.error().advice = o.output + " was written";
-  return said;
+  if (printed != done.reports.end()) return printed->second;
+  if (o.quiet) return "";
+  return o.explain.empty() ? tool::textOf(done.report, o) : tool::explanation(done.report, done.nodes, o);
 }
 
 Expected<void> run(ApplyArguments o) {
   if (o.types) return showTypes(o);
   tool::StatusLine status(o.quiet);
-  auto done = tool::rewriteModel(o, [&](std::string_view what, double share) { status.show(what, share); });
+  std::string words;
+  auto done = tool::rewriteModel(
+      o, [&](std::string_view what, double share) { status.show(what, share); },
+      [&](const tool::Rewriting& rewriting) { words = wordsOf(o, rewriting); });
   status.clear();
-  return done ? say(o, *done) : tl::unexpected(done.error());
+  if (!done) return tl::unexpected(done.error());
+  auto said = tool::print(words);
+  if (!said && !o.dryRun) said.error().advice = o.output + " was written";
+  return said;
 }
 
 /// The check makes and drops tensors of some megabytes all the time: memory that went back to the system each time

@@ -280,7 +280,9 @@ Expected<Model> loadModel(const ApplyArguments& o) {
   return bindExtents(*model, *extents, o.model);
 }
 
-Expected<Rewriting> rewriteModel(ApplyArguments& o, const ReportProgress& show) {
+Expected<Rewriting> rewriteModel(ApplyArguments& o,
+                                 const ReportProgress& show,
+                                 const std::function<void(const Rewriting&)>& prepare) {
   const double start = seconds();
   if (o.output.empty()) o.output = defaultOutput(o.model);
   if (!o.explain.empty()) o.dryRun = true;
@@ -342,9 +344,11 @@ Expected<Rewriting> rewriteModel(ApplyArguments& o, const ReportProgress& show) 
   PET_TRY(stageResult(o, *applied, staged));
   auto reports = reportTexts(o, *model, *applied, *pack);
   if (!reports) return tl::unexpected(reports.error());
-  PET_TRY(store(*reports, std::move(staged)));
-  applied->report.seconds = seconds() - start;
-  return Rewriting{std::move(applied->report), std::move(*reports), std::move(nodes)};
+  Rewriting done{std::move(applied->report), std::move(*reports), std::move(nodes)};
+  done.report.seconds = seconds() - start;
+  if (prepare) prepare(done);
+  PET_TRY(store(done.reports, std::move(staged)));
+  return done;
 }
 
 }  // namespace pet::tool

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -25,8 +26,10 @@ struct Rewriting {
 Expected<Model> loadModel(const ApplyArguments& o);
 
 /// All that pet-apply and the library do: reads model, rules and timings, rewrites, checks, and writes the model and
-/// the reports. `o` becomes what was done: `output` the path of the model. Errors as docs/command-line.md says; then
-/// nothing was written.
-Expected<Rewriting> rewriteModel(ApplyArguments& o, const ReportProgress& show);
+/// the reports. `o` becomes what was done: `output` the path of the model. `prepare` is called before anything is
+/// written, for what takes memory. Errors as docs/command-line.md says; then nothing was written.
+Expected<Rewriting> rewriteModel(ApplyArguments& o,
+                                 const ReportProgress& show,
+                                 const std::function<void(const Rewriting&)>& prepare = {});
 
 }  // namespace pet::tool
