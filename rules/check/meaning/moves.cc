@@ -155,11 +155,10 @@ std::vector<Clause> transposeRelation(const Call& call, const Position& at, Name
 
 namespace {
 
-/// What a map reads at a position of its result, one place for each case of the axes' digits. `domain`: what its guards
-/// say.
+/// What a map reads at a position of its result, in one case of the axes' digits. `guards`: the map's own.
 struct MapRead {
   Position at;
-  std::vector<Constraint> domain;
+  std::vector<Constraint> ofCase, guards;
 };
 
 const IndexMapSpec& mapOf(const Call& call) {
@@ -182,22 +181,24 @@ std::vector<MapRead> mapReads(const IndexMapSpec& spec, const Position& at) {
     std::map<std::string, Expr> by;
     for (size_t i = 0; i < axes.size(); ++i)
       by.emplace(axes[i], place.at[i][0]);
-    MapRead read{spec.source, place.guards};
+    MapRead read{spec.source, place.guards, {}};
     for (std::vector<Expr>& digits : read.at) {
       for (Expr& e : digits)
         e = e.substitute(by);
     }
     for (const Constraint& g : spec.guards)
-      read.domain.push_back(g.substitute(by));
+      read.guards.push_back(g.substitute(by));
     reads.push_back(std::move(read));
   }
   return reads;
 }
 
+/// In the order in which a complement is taken: cases, ranges, guards.
 Clause clauseOf(const Call& call, MapRead read) {
-  Clause clause{.domain = std::move(read.domain)};
+  Clause clause{.domain = std::move(read.ofCase)};
   for (size_t d = 0; d < read.at.size(); ++d)
     clause.inside(read.at[d], call.operands[0][d]);
+  clause.domain.insert(clause.domain.end(), read.guards.begin(), read.guards.end());
   clause.reads = {{0, std::move(read.at)}};
   return clause;
 }
