@@ -43,6 +43,10 @@ class ProgramWriter {
   Value add(std::string_view op, std::vector<Value> operands, Attributes attributes = {}, std::string name = "");
   /// The axes of the operand's dimensions, and where they go. A group without axes is a dimension of extent 1.
   Value layout(Value x, const std::vector<AxisGroup>& from, const std::vector<AxisGroup>& to, std::string name = "");
+  /// The same, or the operand where nothing changes.
+  Value regrouped(Value x, const std::vector<AxisGroup>& from, const std::vector<AxisGroup>& to) {
+    return from == to ? x : layout(x, from, to);
+  }
   Value pad(Value x, const std::vector<DimPad>& pads, double value = 0);
   Value slice(Value x, size_t dim, const Expr& start, const Expr& end);
   /// The first positions of dimensions from `first` on.

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "ir/names.h"
 #include "ir/ops/op.h"
 #include "synth/propose/program_writer.h"
 #include "synth/propose/templates/template.h"
@@ -105,12 +104,9 @@ std::vector<Template> rollTemplates(const Pattern& pattern) {
       map.source.push_back({digit});
   }
   ProgramWriter form(p);
-  auto regrouped = [&](Value x, const std::vector<AxisGroup>& from, const std::vector<AxisGroup>& to) {
-    return from == to ? x : form.layout(x, from, to);
-  };
-  const Value x = regrouped(input, read, apart(read));
+  const Value x = form.regrouped(input, read, apart(read));
   const Value y = form.add(ops::kCyclicMap.text, {x}, {{"map", std::move(map)}});
-  auto program = std::move(form).finish(regrouped(y, apart(written), written));
+  auto program = std::move(form).finish(form.regrouped(y, apart(written), written));
   if (!program) return {};
   return {{"by-table", "by-table", {}, classOf(pattern, {}, *program), *program}};
 }

@@ -162,12 +162,9 @@ std::vector<Template> tableTemplates(const Pattern& pattern) {
       map.source.back().push_back(Expr::variable(axis.name));
   }
   ProgramWriter form(p);
-  auto regrouped = [&](Value x, const std::vector<AxisGroup>& as, const std::vector<AxisGroup>& groups) {
-    return as == groups ? x : form.layout(x, as, groups);
-  };
-  Value y = regrouped(p.inputs()[0], dimensionsOf(*layout, layout->left, moving, false), opened);
+  Value y = form.regrouped(p.inputs()[0], dimensionsOf(*layout, layout->left, moving, false), opened);
   y = form.add(ops::kIndexMap.text, {y}, {{"map", std::move(map)}});
-  auto program = std::move(form).finish(regrouped(y, closed, dimensionsOf(*layout, layout->right, moving, false)));
+  auto program = std::move(form).finish(form.regrouped(y, closed, dimensionsOf(*layout, layout->right, moving, false)));
   if (!program) return {};
   return {{"by-table", "by-table", {}, classOf(pattern, {}, *program), *program}};
 }
