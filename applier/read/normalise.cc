@@ -9,6 +9,7 @@
 #include "applier/read/finite.h"
 #include "applier/read/fold_constants.h"
 #include "applier/view/element_types.h"
+#include "ir/layout_algebra.h"
 #include "ir/ops/op.h"
 
 namespace pet {
@@ -174,7 +175,7 @@ std::string Normaliser::enterNode(size_t position) {
 
 /// The ONNX node in the view reads these integers, and none of the view's nodes that stand for it does: a target shape
 /// that is computed, where the file declares what comes out. Numbers chosen by a condition are read as that, indices
-/// within bounds as those that they were.
+/// within bounds or in other extents as those that they were.
 bool Normaliser::isReadBeside(size_t position, const std::string& name) const {
   auto it = scope_.values.find(name);
   const Program& program = builder_.program();
@@ -188,7 +189,10 @@ bool Normaliser::isReadBeside(size_t position, const std::string& name) const {
     if (builder_.provenance({n, 0}).origin != static_cast<int>(position)) continue;
     any = true;
     const auto& operands = program.nodes()[static_cast<size_t>(n)].operands;
-    auto reads = [&](Value v) { return v == it->second || builder_.isCentred(v, it->second); };
+    auto reads = [&](Value v) {
+      const bool inOtherExtents = made.is(ops::kLayout) && movesNothing(made) && v == made.operands[0];
+      return v == it->second || inOtherExtents || builder_.isCentred(v, it->second);
+    };
     if (std::any_of(operands.begin(), operands.end(), reads)) return false;
   }
   return any;

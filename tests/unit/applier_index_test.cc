@@ -26,8 +26,8 @@ TEST(ApplierIndex, IsReadAsWhatItIs) {
     std::string graph, operators;
   };
   const Case kCases[] = {
-      {"e=Unsqueeze(i,s) y=Equal(e,a)", "Layout OneHot"},
-      {"e=Unsqueeze(i,s) y=Equal(b,e)", "Layout OneHot"},
+      {"e=Unsqueeze(i,s) y=Equal(e,a)", "OneHot"},
+      {"e=Unsqueeze(i,s) y=Equal(b,e)", "OneHot"},
       {"e=Unsqueeze(i,s) y=Equal(e,c)", "Layout"},
       {"e=Unsqueeze(i,r) y=Equal(e,a)", "Layout"},  // the last dimension is not 1
       {"y=Equal(i,q)", ""},
@@ -38,7 +38,7 @@ TEST(ApplierIndex, IsReadAsWhatItIs) {
       {"y=OneHot(i,d,w)", ""},
       {"y=OneHot(u,d,v)", ""},
       {"y=OneHot(x,d,v)", ""},
-      {"e=Unsqueeze(i,s) g=Equal(e,a) h=Cast(g) to=7 y=Cast(h) to=1", "Layout OneHot Where"},
+      {"e=Unsqueeze(i,s) g=Equal(e,a) h=Cast(g) to=7 y=Cast(h) to=1", "OneHot Where"},
       // Of 3 rows, with a row for what is no index.
       {"k=Clip(i,n,m) y=Gather(t,k)", "Lookup"},
       {"k=Clip(i,p,q) y=Gather(t,k)", "Lookup"},
