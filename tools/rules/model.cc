@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "applier/measure/scene.h"
+#include "applier/operators/onnx_rows.h"
 #include "rules/rewrite/normal_form.h"
 #include "rules/small_shapes.h"
 #include "runtime/rounding.h"
@@ -17,7 +18,7 @@
 namespace pet::rules {
 namespace {
 
-constexpr int kOpset = 18;
+constexpr int kOpset = 18;                       // of the model, unless the rule needs a later one
 constexpr size_t kShapes = 200;                  // to choose from
 constexpr int64_t kMostWork = int64_t{1} << 22;  // multiply-adds of the model
 
@@ -82,6 +83,15 @@ Order order(const Program& pattern, const Rule& rule, const Bindings& symbols) {
   return {empty, otherOperators(pattern, symbols), trivial, sum};
 }
 
+/// The least opset from kOpset on that has all operators of the replacement.
+int opsetFor(const Program& replacement) {
+  int64_t opset = kOpset;
+  for (const Node& n : replacement.nodes()) {
+    if (const OnnxRow* row = findWriter(n.op->name)) opset = std::max(opset, row->since);
+  }
+  return static_cast<int>(opset);
+}
+
 }  // namespace
 
 Expected<void> writeModelOf(const Pattern& pattern, const Rule& rule, const std::string& path) {
@@ -95,7 +105,7 @@ Expected<void> writeModelOf(const Pattern& pattern, const Rule& rule, const std:
     ordered.emplace(order(*source, rule, s), &s);  // the first of equal ones
   auto program = source->substitute(exprsOf(*ordered.begin()->second));
   if (!program) return tl::unexpected(program.error());
-  auto model = sceneOf(*program, std::nullopt, kOpset);
+  auto model = sceneOf(*program, std::nullopt, opsetFor(rule.replacement));
   if (!model) return tl::unexpected(model.error());
   auto bytes = serialize(*model);
   return bytes ? writeModel(*bytes, path) : tl::unexpected(bytes.error());
