@@ -62,18 +62,31 @@ std::vector<Value> readExponential(const Lifting& l) {
   return {l.add("Exponential", {x, base})};
 }
 
-/// x to the power of one number, which may be there once for every position.
+/// The constant second operand, if it is one number, which may be there once for every position of the first one.
+std::optional<double> oneNumberBeside(const Lifting& l) {
+  const Value x = l.operand(0);
+  const std::vector<double> numbers = l.numbers(1);
+  const bool isOne = !numbers.empty() && std::equal(numbers.begin() + 1, numbers.end(), numbers.begin());
+  const bool staysAlike =
+      numbers.size() == 1 ? l.constantExtents(1).size() <= l.rank(x) : l.inferredShape(0) == l.shape(x);
+  return isOne && staysAlike ? std::optional(numbers[0]) : std::nullopt;
+}
+
 std::vector<Value> readPow(const Lifting& l, const OnnxRow&) {
   Value x = l.operand(0);
   if (l.isConstant(x) && !l.isConstant(l.operand(1))) return readExponential(l);
-  auto exponents = l.numbers(1);
-  const bool isOne = !exponents.empty() && std::equal(exponents.begin() + 1, exponents.end(), exponents.begin());
-  const bool staysAlike =
-      exponents.size() == 1 ? l.constantExtents(1).size() <= l.rank(x) : l.inferredShape(0) == l.shape(x);
-  if (!isOne || !staysAlike) Lifting::refuse("no single exponent");
-  const double n = exponents[0];
-  if (!isQuarterPower(n)) Lifting::refuse("an exponent that is no multiple of 1/4 from -4 to 4");
-  return {l.add("Pow", {x}, {{"exponent", n}})};
+  const auto n = oneNumberBeside(l);
+  if (!n) Lifting::refuse("no single exponent");
+  if (!isQuarterPower(*n)) Lifting::refuse("an exponent that is no multiple of 1/4 from -4 to 4");
+  return {l.add("Pow", {x}, {{"exponent", *n}})};
+}
+
+/// What is left of floating point, by one number.
+std::vector<Value> readMod(const Lifting& l, const OnnxRow&) {
+  if (l.integer("fmod", 0) != 1) Lifting::refuse("no fmod");
+  const auto divisor = oneNumberBeside(l);
+  if (!divisor || *divisor == 0 || !std::isfinite(*divisor)) Lifting::refuse("no single divisor");
+  return {l.add("Mod", {l.operand(0)}, {{"divisor", *divisor}})};
 }
 
 /// To the type that the value has, or of a condition to the numbers 1 and 0.
@@ -149,6 +162,10 @@ void writeSquare(const Emission& e, const OnnxRow&) {
   e.last("Mul", {e.operand(0), e.operand(0)});
 }
 
+void writeMod(const Emission& e, const OnnxRow&) {
+  e.last("Mod", {e.operand(0), e.number("divisor", e.node().number("divisor"))}, {{"fmod", int64_t{1}}});
+}
+
 void writePow(const Emission& e, const OnnxRow&) {
   e.last("Pow", {e.operand(0), e.number("exponent", e.node().number("exponent"))});
 }
@@ -218,6 +235,7 @@ const OnnxRow kOnnxFunctionRows[] = {
     {.type = "Min", .read = readMin, .write = nullptr},
     {.type = "Cast", .read = readCast, .write = nullptr},
     {.op = "Pow", .read = readPow, .write = writePow},
+    {.op = "Mod", .read = readMod, .write = writeMod},
     {.op = "Exponential", .type = "Pow", .read = nullptr, .write = writeExponential},
     {.type = "Sum", .read = readSum, .write = nullptr},
     {.op = "Greater", .read = readGreater},

@@ -54,6 +54,12 @@ Expected<Value> absDefinition(ProgramBuilder& b, const OpView&, std::span<const 
   return f.result(f.plus(f.relu(x[0]), f.relu(f.negative(x[0]))));
 }
 
+/// -floor(-x)
+Expected<Value> ceilDefinition(ProgramBuilder& b, const OpView&, std::span<const Value> x) {
+  Formula f(b);
+  return f.result(f.negative(f("Floor", {f.negative(x[0])})));
+}
+
 /// low + relu(x - low) - relu(x - high), without what is infinite or 0; of an upper bound alone high - relu(high - x).
 Expected<Value> clipDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x) {
   const double low = v.number("min"), high = v.number("max");
@@ -141,6 +147,15 @@ Expected<Value> maxDefinition(ProgramBuilder& b, const OpView&, std::span<const 
     }
   }
   return undefined("Max of values of which neither is the other one times a number in [0, 1]");
+}
+
+/// x - trunc(x), where trunc(x) = floor(relu(x)) - floor(relu(-x)). By other divisors a quotient would be rounded,
+/// maybe to a whole number.
+Expected<Value> modDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x) {
+  if (std::abs(v.number("divisor")) != 1) return undefined("Mod by other numbers than 1");
+  Formula f(b);
+  Value above = f("Floor", {f.relu(x[0])}), below = f("Floor", {f.relu(f.negative(x[0]))});
+  return f.result(f.minus(x[0], f.minus(above, below)));
 }
 
 /// x tanh(softplus(x))

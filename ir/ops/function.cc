@@ -1,5 +1,6 @@
 // Element-wise functions, PRelu, Max and Softmax.
 
+#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
@@ -19,6 +20,12 @@ namespace {
 Expected<std::vector<Shape>> inferGelu(const OpView& v) {
   const std::string& form = v.text("approximate");
   if (form != "none" && form != "tanh") return fail(ErrorKind::kText, "Gelu: unknown approximation " + form);
+  return inferSame(v);
+}
+
+Expected<std::vector<Shape>> inferMod(const OpView& v) {
+  const double divisor = v.number("divisor");
+  if (divisor == 0 || !std::isfinite(divisor)) return fail(ErrorKind::kText, fmt::format("Mod by {}", divisor));
   return inferSame(v);
 }
 
@@ -184,6 +191,20 @@ const OpRow kFunctionRows[] = {
                                  .neverCancels = alwaysOneTerm}),
     // 1 where the operand is zero, else 0.
     function<functions::Not>({.name = "Not", .facts = {.nonNegative = true}}),
+    function<functions::Floor>(
+        {.name = "Floor", .facts = {.zeroPreserving = true, .monotone = true, .idempotent = true}, .onnx = {6}}),
+    function<functions::Ceil>({.name = "Ceil",
+                               .facts = {.zeroPreserving = true, .monotone = true, .idempotent = true},
+                               .onnx = {6},
+                               .definition = ceilDefinition,
+                               .neverCancels = alwaysOneTerm}),
+    // With fmod: what is left has the sign of x.
+    function<functions::Mod>({.name = "Mod",
+                              .facts = {.zeroPreserving = true, .idempotent = true},
+                              .onnx = {10, std::vector<OnnxAttribute>{}},
+                              .attributes = {{"divisor", kNumber, ""}},
+                              .infer = inferMod,
+                              .definition = modDefinition}),
     function<functions::Elu>({.name = "Elu",
                               .facts = {.zeroPreserving = true},
                               .onnx = {6},

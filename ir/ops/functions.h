@@ -253,6 +253,48 @@ struct Not {
       .arithmetic = Arithmetic::kFunction, .offset = error_rules::one, .elements = error};
 };
 
+// Floor, Ceil and Mod have no kernel for integers, where they would show nothing.
+
+/// To the next whole number; off by more than nothing only where another one may be the next.
+template <double (*kNext)(double)>
+struct ToWhole {
+  static constexpr Over kOver = Over::kFloats;
+  template <class T>
+  static Results<T> run(const ConcreteNode&, Operands<T> in) {
+    return mapped(*in[0], [](T x) { return static_cast<T>(kNext(x)); });
+  }
+  static ElementError error(const NodeExtents&, double) {
+    return [](const Approximate* x) {
+      if (!isBounded(x[0])) return unbounded(0, x[0]).error;
+      return kNext(x[0].value - x[0].error) == kNext(x[0].value + x[0].error) ? 0.0 : x[0].error + 1;
+    };
+  }
+  static constexpr Rounding kRounding = {
+      .arithmetic = Arithmetic::kFunction, .offset = error_rules::one, .elements = error};
+};
+using Floor = ToWhole<std::floor>;
+using Ceil = ToWhole<std::ceil>;
+
+/// x - d trunc(x / d), which has the sign of x and is exact.
+struct Mod {
+  static constexpr Over kOver = Over::kFloats;
+  template <class T>
+  static Results<T> run(const ConcreteNode& node, Operands<T> in) {
+    return mapped(*in[0], [d = static_cast<T>(node.number("divisor"))](T x) { return std::fmod(x, d); });
+  }
+  /// Between two multiples of d it follows x.
+  static ElementError error(const NodeExtents& n, double unit) {
+    const double d = std::abs(n.concrete.number("divisor")), rounding = error_rules::roundingOf(d, unit);
+    return [=](const Approximate* x) {
+      if (!isBounded(x[0])) return unbounded(0, x[0]).error;
+      auto multiple = [d](double z) { return std::trunc(z / d); };
+      const bool stays = multiple(x[0].value - x[0].error) == multiple(x[0].value + x[0].error) && rounding == 0;
+      return stays ? x[0].error : 2 * d;
+    };
+  }
+  static constexpr Rounding kRounding = {.arithmetic = Arithmetic::kFunction, .elements = error};
+};
+
 /// x, below 0 alpha (e^x - 1), times gamma.
 struct ScaledElu {
   template <class T>

@@ -60,6 +60,9 @@ std::optional<std::string> elementOf(const Node& node, const std::vector<std::st
   if (op == "Erf") return fmt::format("erff({})", x[0]);
   if (op == "Sin") return fmt::format("sinf({})", x[0]);
   if (op == "Cos") return fmt::format("cosf({})", x[0]);
+  if (op == "Floor") return fmt::format("floorf({})", x[0]);
+  if (op == "Ceil") return fmt::format("ceilf({})", x[0]);
+  if (op == "Mod") return fmt::format("fmodf({}, {})", x[0], constant("divisor"));
   if (op == "HardSigmoid")
     return fmt::format("clip({} * {} + {}, 0.0f, 1.0f)", x[0], constant("alpha"), constant("beta"));
   return std::nullopt;
@@ -202,6 +205,9 @@ constexpr LowerRow kPointRows[] = {
     {"Erf", lowerElements, lastDimension},
     {"Sin", lowerElements, lastDimension},
     {"Cos", lowerElements, lastDimension},
+    {"Floor", lowerElements, lastDimension},
+    {"Ceil", lowerElements, lastDimension},
+    {"Mod", lowerElements, lastDimension},
     {"HardSigmoid", lowerElements, lastDimension},
     {"Where", lowerElements, lastDimension},
     {"BatchNormalization", lowerBatchNormalization, channelDimension},

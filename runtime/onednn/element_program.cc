@@ -83,6 +83,12 @@ PET_WIDE_LOOPS void runElements(const ElementOp& op, const float* const* x, floa
     case Code::kCos:
       if (areQuickAngles(a, count)) return eachBy<quickCos>(a, y, count);
       return each(a, y, count, [](float v) { return std::cos(v); });
+    case Code::kFloor:
+      return each(a, y, count, [](float v) { return std::floor(v); });
+    case Code::kCeil:
+      return each(a, y, count, [](float v) { return std::ceil(v); });
+    case Code::kMod:
+      return each(a, y, count, [=](float v) { return std::fmod(v, alpha); });
     case Code::kExp:
       return eachBy<quickExp>(a, y, count);
     case Code::kElu:
@@ -130,6 +136,9 @@ std::optional<ElementOp> elementOp(const Node& node) {
       {"Erf", Code::kErf},
       {"Sin", Code::kSin},
       {"Cos", Code::kCos},
+      {"Floor", Code::kFloor},
+      {"Ceil", Code::kCeil},
+      {"Mod", Code::kMod},
       {"Reciprocal", Code::kReciprocal},
       {"HardSigmoid", Code::kHardSigmoid},
       {"Clip", Code::kClip},
@@ -145,6 +154,7 @@ std::optional<ElementOp> elementOp(const Node& node) {
     op.alpha = number("alpha");
     op.beta = number("beta");
   }
+  if (op.code == Code::kMod) op.alpha = number("divisor");
   if (op.code == Code::kClip) {  // an Activation's bounds are finite
     op.alpha = number("min");
     op.beta = number("max");

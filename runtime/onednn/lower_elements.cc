@@ -267,6 +267,9 @@ constexpr LowerRow kElementsRows[] = {
     {"Erf", lowerByKernel},
     {"Sin", lowerByKernel},
     {"Cos", lowerByKernel},
+    {"Floor", lowerByKernel},
+    {"Ceil", lowerByKernel},
+    {"Mod", lowerByKernel},
     {"HardSigmoid", lowerHardSigmoid},
     {"Where", lowerWhere},
 };

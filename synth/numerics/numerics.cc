@@ -19,6 +19,11 @@ bool anyNode(const Program& program, const Holds& holds) {
   return std::any_of(program.nodes().begin(), program.nodes().end(), holds);
 }
 
+/// A function that jumps: where it does, what rounds its operand may make it another value.
+bool jumps(const Node& n) {
+  return n.is(ops::kNot) || n.is(ops::kFloor) || n.is(ops::kCeil) || n.is(ops::kMod);
+}
+
 /// Every value is an input, a function's value or the largest of some, moved; or one sum or product of two such values.
 /// Two such programs that are equal over the reals round nothing differently. Where values are added, none is negated
 /// or zero, so that nothing cancels.
@@ -47,7 +52,7 @@ class SingleOperations {
     if (n.op->meaning == Meaning::kMaximum) return 0;
     if (n.op->meaning == Meaning::kFunction) {
       bool exact = by == Arithmetic::kSelect || n.is(ops::kClip);
-      return n.is(ops::kNot) || (exactOnly && !exact) ? kOften : 0;
+      return jumps(n) || (exactOnly && !exact) ? kOften : 0;
     }
     // A number may stand for a function's value of another one.
     auto value = n.attributes.find("value");
@@ -61,8 +66,8 @@ class SingleOperations {
 /// How far a value is known: as it is; its sign; or it is rounded.
 enum class Known { kItself, kSign, kRounded };
 
-/// Whether Not is taken of no value that rounding may make 0, or not 0: of what is given, moved and chosen, and of
-/// differences of such values, of which the sign is exact.
+/// Whether functions that jump are taken of no value that rounding may move to the other side: of what is given, moved
+/// and chosen, and Not also of differences of such values, of which the sign is exact.
 bool conditionsAreExact(const Program& program) {
   const std::vector<bool> constant = constantNodes(program);
   std::vector<Known> known;
@@ -74,8 +79,8 @@ bool conditionsAreExact(const Program& program) {
     const Arithmetic by = n.op->rounding.arithmetic;
     const bool isDifference = n.is(ops::kAdd) || n.is(ops::kSub);
     const bool chooses = by == Arithmetic::kMove || by == Arithmetic::kSelect || n.op->meaning == Meaning::kMaximum;
-    if (n.is(ops::kNot) && of == Known::kRounded) return false;
-    if (n.is(ops::kInput) || n.is(ops::kNot) || constant[i]) {
+    if (jumps(n) && of > (n.is(ops::kNot) ? Known::kSign : Known::kItself)) return false;
+    if (n.is(ops::kInput) || jumps(n) || constant[i]) {
       known.push_back(Known::kItself);
     } else if (chooses) {
       known.push_back(of);

@@ -122,6 +122,29 @@ Bounded magnitude(Bounded x) {
   return x;
 }
 
+/// The next whole number towards 0, of a value that is not rounded.
+Bound wholePart(const Bounded& x, bool down) {
+  if (!x.isExact() || (down ? x.low < 0 : x.high > 0)) return std::nullopt;
+  Bounded y = x;
+  auto whole = [down](double value) { return down ? std::floor(value) : std::ceil(value); };
+  y.atZero = whole(x.atZero);
+  y.atLargest = 0;
+  if (x.hasInput) return y;
+  y.low = whole(x.low);
+  y.high = whole(x.high);
+  return y;
+}
+
+/// The sum of two values of which one is 0.
+Bounded either(const Bounded& a, const Bounded& b) {
+  Bounded y = added(a, b);
+  y.low = std::min(a.low, b.low);
+  y.high = std::max(a.high, b.high);
+  y.error = std::max(a.error, b.error);
+  y.absolute = std::max(a.absolute, b.absolute);
+  return y;
+}
+
 /// Of inputs as they are, x times a sum that lies between 0 and 1, and that cancels next to 0 (HardSwish: x/6 + 1/2;
 /// Gelu: 1 + Erf, or 1 + Tanh): it is off by what its argument is.
 Bound gated(const Bounded& x) {
@@ -199,6 +222,7 @@ Bound boundOf(const Node& n, const std::vector<Bounded>& x) {
   if (n.is(ops::kRelu)) return positivePart(x[0]);
   if (n.is(ops::kClip)) return clipped(x[0], n.number("min"), n.number("max"));
   if (n.is(ops::kAbs)) return magnitude(x[0]);
+  if (n.is(ops::kFloor) || n.is(ops::kCeil)) return wholePart(x[0], n.is(ops::kFloor));
   if (n.is(OpName{"HardSwish"}) || n.is(OpName{"Gelu"})) return gated(x[0]);
   if (n.is(ops::kSigmoid)) return sigmoid(x[0]);
   if (n.is(ops::kExp)) return exponential(x[0]);
@@ -209,6 +233,32 @@ Bound boundOf(const Node& n, const std::vector<Bounded>& x) {
   if (n.is(ops::kDiv)) return quotient(x[0], x[1]);
   if (n.is(ops::kReciprocal)) return quotient({1, 1, 0, false, 0, 1}, x[0]);
   return std::nullopt;
+}
+
+/// The value of which the positive part, or else the negative one, is taken by functions that are 0 at 0.
+struct PartOf {
+  Value value;
+  bool positive;
+};
+std::optional<PartOf> partBehind(const Program& program, Value v) {
+  for (;;) {
+    const Node& n = program.node(v);
+    if (n.is(ops::kRelu)) {
+      const Node& z = program.node(n.operands[0]);
+      return z.is(ops::kNeg) ? PartOf{z.operands[0], false} : PartOf{n.operands[0], true};
+    }
+    const bool isBelow = n.is(ops::kClip) && n.number("max") == 0 && std::isinf(n.number("min"));
+    if (isBelow) return PartOf{n.operands[0], false};
+    if (!n.op->facts.elementwise || !n.op->facts.zeroPreserving || n.operands.size() != 1) return std::nullopt;
+    v = n.operands[0];
+  }
+}
+
+/// A sum or a difference of which one operand is 0.
+bool joinsBothParts(const Program& program, const Node& n) {
+  if (!n.is(ops::kAdd) && !n.is(ops::kSub)) return false;
+  const auto first = partBehind(program, n.operands[0]), second = partBehind(program, n.operands[1]);
+  return first && second && first->value == second->value && first->positive != second->positive;
 }
 
 /// v (d - v) is at most d²/4, whatever v.
@@ -228,7 +278,9 @@ std::optional<ErrorByItself> relativeErrorOf(const Program& program) {
     std::vector<Bounded> operands;
     for (Value v : n.operands)
       operands.push_back(values[static_cast<size_t>(v.node)]);
-    Bound bound = isSoftmax(program, n, values) ? kSoftmax : boundOf(n, operands);
+    Bound bound = isSoftmax(program, n, values) ? kSoftmax
+                : joinsBothParts(program, n) ? either(operands[0], n.is(ops::kSub) ? negated(operands[1]) : operands[1])
+                                             : boundOf(n, operands);
     if (!bound) return std::nullopt;
     if (auto most = mostOfParabola(program, n)) bound->high = std::min(bound->high, *most);
     values.push_back(*bound);

@@ -16,11 +16,11 @@ struct ErrorByItself {
 };
 
 /// Of programs that compute position by position with Sigmoid, Exp of what is not positive, Log of what lies apart from
-/// 0, Relu, Abs, Clip on one side of 0, HardSwish and Gelu of inputs, sums and differences (of what is rounded: of
-/// numbers, not of multiples of inputs, or of what has one sign), products and quotients, and in which no value is
-/// larger than a number times the largest input or 1; and of a Softmax in the pieces in which it is computed, in units
-/// of the largest result along its axis. How many numbers are added up does not count, as in other sums. Nullopt: no
-/// bound is known.
+/// 0, Relu, Abs, Clip on one side of 0, Floor and Ceil towards 0, HardSwish and Gelu of inputs, sums and differences
+/// (of what is rounded: of numbers, not of multiples of inputs, or of what has one sign), products and quotients, and
+/// in which no value is larger than a number times the largest input or 1; and of a Softmax in the pieces in which it
+/// is computed, in units of the largest result along its axis. How many numbers are added up does not count, as in
+/// other sums. Nullopt: no bound is known.
 std::optional<ErrorByItself> relativeErrorOf(const Program& program);
 
 }  // namespace pet

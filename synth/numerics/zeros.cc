@@ -54,7 +54,8 @@ class Zeros {
   }
 
   bool hasZeros(const Node& n, bool fromZeros, bool fromInfinity) const {
-    static constexpr OpName kWithZeros[] = {ops::kEye, ops::kBand, ops::kNot, ops::kConvTranspose, ops::kCol2Im};
+    static constexpr OpName kWithZeros[] = {ops::kEye,  ops::kBand, ops::kNot,           ops::kFloor,
+                                            ops::kCeil, ops::kMod,  ops::kConvTranspose, ops::kCol2Im};
     if (n.is(ops::kConstant)) return n.number("value") == 0;
     if (std::any_of(std::begin(kWithZeros), std::end(kWithZeros), [&](OpName op) { return n.is(op); })) return true;
     if (n.is(ops::kTable)) {

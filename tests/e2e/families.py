@@ -27,7 +27,7 @@ TOLERANCE = 1e-4  # of an output, relative to its largest value
 FIRES = {"matmul_diagonal": "matmul-diagonal", "upscaling_dense": "upscaling-s8", "upscaling_depthwise": "upscaling-depthwise-s8",
          "upscaling_depthwise_x2": "upscaling-depthwise-s2", "lrn": "mean-of-neighbours", "prelu_shared": "prelu-number", "hardswish_pieces": "hard-swish-in-pieces", "gelu_tanh_pieces": "gelu-tanh-in-pieces", "hardswish_pieces_between": "hard-swish-in-pieces", "number_scale_bias_between": "number-scale-bias", "scale_bias_between": "scale-bias", "argmax_two": "argmax-of-two", "where_positive": "where-positive", "channel_norm_sam": "layernorm-channels", "channel_norm_convnext_last": "layernorm-channels", "cumsum": "cumsum", "cumsum_long": "cumsum",
          "pow_tensor": "pow-square", "softmax_two": "softmax-channels", "log_softmax_channels": "log-softmax-channels",
-         "softplus": "softplus", "elu": "elu", "selu": "selu", "pow_of_base": "pow-of-base", "distances_of_boxes": "absolute-distances-of-rows",
+         "softplus": "softplus", "mod_one": "mod-one", "elu": "elu", "selu": "selu", "pow_of_base": "pow-of-base", "distances_of_boxes": "absolute-distances-of-rows",
          "mean_channels": "mean-channels", "max_channels": "max-channels", "patches": "conv", "patches_3d": "conv", "products_of_rows": "products-of-rows",
          "repeat_last": "expand-twice-batch", "skinning": "matrices-times-columns", "pixel_unshuffle": "pixel-unshuffle", "unpatchify": "patches-to-pixels",
          "pixel_shuffle": "depth-to-space", "gather_rows": "gather-rows", "gather_elements": "gather-columns", "scatter_inside": "inside-replaced",

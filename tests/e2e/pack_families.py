@@ -90,6 +90,7 @@ FAMILIES = [
     ("exchanged", ["prelu-within"], False, ["Mul", "Max"], 1),
     ("definition", ["softplus", "pow-of-base"], False, ["Exp", "Log"], 1),
     ("definition", ["elu", "selu"], False, ["Exp", "Clip"], 1),
+    ("definition", ["mod-one"], False, ["Floor", "Relu"], 1),
     ("seeing-taps", ["conv-beyond"], False, ["Slice", "Conv"], 1),
     ("by-table", ["channel-shuffle"], False, ["IndexMap"], 1),
     ("by-table", ["shifted-windows-7", "shifted-windows-8", "shifted-windows-12", "shifted-windows-16", "windows-7-shifted-back",

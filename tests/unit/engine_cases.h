@@ -374,6 +374,8 @@ inline const EngineCase kEngineCases[] = {
      "x: [2, 3, 40]\n c: const [3, 1]\n a = Mul(x, c)\n s = Sin(a)\n q = Square(s)\n r = Div(q, c)\n y = Add(x, r)",
      1e-5},
     {"erf", "x: [2, 3, 40]\n y = Erf(x)", 1e-5},
+    {"whole numbers and what is left",
+     "x: [2, 3, 40]\n f = Floor(x)\n c = Ceil(x)\n m = Mod(x) divisor=0.5\n s = Add(f, c)\n y = Add(s, m)", 1e-5},
     {"power", "x: [2, 3, 40]\n s = Sigmoid(x)\n y = Pow(s) exponent=-0.75", 1e-5},
     {"power of a negative number", "x: [2, 3, 40]\n y = Pow(x) exponent=3", 1e-5},
     {"hard sigmoid", "x: [2, 3, 40]\n y = HardSigmoid(x) alpha=0.5 beta=0.25", 1e-6},

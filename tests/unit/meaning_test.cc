@@ -161,6 +161,8 @@ const std::string_view kPrograms[] = {
     "x: [N, W]  z: [N, W]  a = Gelu(x)  b = Gelu(z) approximate=tanh  c = Mul(a, b)  d = Relu(c)  e = Tanh(d)  f = "
     "Erf(e)  g = Sqrt(f)  h = Softplus(g)  i = HardSwish(h)  y = HardSigmoid(i)",
     "x: [N, W]  z: [N, W]  t = Sub(x, z)  a = Sin(t)  b = Pad(a) pads=[0, 1, 0, Q]  c = Sin(b)  d = Cos(c)  y = Neg(d)",
+    "x: [N, W]  z: [N, W]  t = Sub(x, z)  a = Floor(t)  b = Pad(a) pads=[0, 1, 0, Q]  c = Floor(b)  d = Ceil(c)  "
+    "y = Mod(d) divisor=2",
     "x: [N, W]  a = Swish(x)  b = Swish(a) alpha=0.5  y = Mish(b)",
     "x: [N, W]  a = Elu(x)  b = Elu(a) alpha=0.5  c = Pad(b) pads=[0, 1, 0, Q]  y = Selu(c)",
     "x: [N, S, E]  s: [E]  y = RMSNormalization(x, s) axis=2",

@@ -18,9 +18,9 @@ Value Definitions::number(double value) {
 }
 
 bool Definitions::has(std::string_view op) {
-  constexpr std::string_view kAll[] = {"Abs",       "Clip",   "Elu",   "Gelu",  "HardSigmoid", "HardSwish",
-                                       "LeakyRelu", "Max",    "Mish",  "PRelu", "Selu",        "Sigmoid",
-                                       "Softplus",  "Square", "Swish", "Tanh"};
+  constexpr std::string_view kAll[] = {"Abs",       "Ceil",      "Clip",     "Elu",    "Gelu",  "HardSigmoid",
+                                       "HardSwish", "LeakyRelu", "Max",      "Mish",   "Mod",   "PRelu",
+                                       "Selu",      "Sigmoid",   "Softplus", "Square", "Swish", "Tanh"};
   return std::find(std::begin(kAll), std::end(kAll), op) != std::end(kAll);
 }
 
@@ -110,6 +110,12 @@ Value Definitions::softplus(Value z) {
   return make("Add", {make("Relu", {z}), make("Log", {make("Add", {below, number(1)})})});
 }
 
+/// Less what is in front of the point, of either sign.
+Value Definitions::behindThePoint(Value x) {
+  Value above = make("Floor", {make("Relu", {x})}), below = make("Floor", {make("Relu", {make("Neg", {x})})});
+  return make("Sub", {x, make("Sub", {above, below})});
+}
+
 std::optional<Value> Definitions::write(const Node& node, const std::vector<Value>& x) {
   const std::string_view op = opOf(node);
   if (op == "Square") return make("Mul", {x[0], x[0]});
@@ -121,6 +127,8 @@ std::optional<Value> Definitions::write(const Node& node, const std::vector<Valu
   if (op == "Selu" && std::isfinite(node.number("alpha")) && std::isfinite(node.number("gamma")))
     return make("Mul", {elu(x[0], node.number("alpha")), number(node.number("gamma"))});
   if (op == "Softplus") return softplus(x[0]);
+  if (op == "Ceil") return make("Neg", {make("Floor", {make("Neg", {x[0]})})});
+  if (op == "Mod" && std::fabs(node.number("divisor")) == 1) return behindThePoint(x[0]);
   if (op == "Sigmoid") {
     const Node operand = into_.peek().node(x[0]);
     return opOf(operand) == "Sub" ? shareOf(operand.operands[0], operand.operands[1]) : sigmoid(x[0]);
@@ -160,7 +168,8 @@ std::optional<Value> Definitions::write(const Node& node, const std::vector<Valu
 
 bool Definitions::hasOneTermAtATime(const Node& node) {
   const std::string_view op = opOf(node);
-  if (op != "Clip") return op == "Abs" || op == "LeakyRelu" || op == "Max" || op == "PRelu" || op == "Square";
+  if (op != "Clip")
+    return op == "Abs" || op == "Ceil" || op == "LeakyRelu" || op == "Max" || op == "PRelu" || op == "Square";
   const double low = node.number("min"), high = node.number("max");
   return (low == 0 && std::isinf(high)) || (high == 0 && std::isinf(low));
 }

@@ -12,11 +12,13 @@ namespace {
 // at 0 and 0 elsewhere.
 const Function kFunctions[] = {
     {"Abs", {}, true, false, false, false, Needs::kNothing, Sign::kNotNegative, true},
+    {"Ceil", {}, true, true, true, false},
     {"Clip", {"min", "max"}, false, true, true, false},
     {"Cos", {}, false, false, false, false},
     {"Elu", {"alpha"}, true, false, false, false},
     {"Erf", {}, true, true, false, false, Needs::kNothing, Sign::kAny, false, Law::kOdd},
     {"Exp", {}, false, true, false, true, Needs::kNothing, Sign::kPositive, false, Law::kExponential},
+    {"Floor", {}, true, true, true, false},
     {"Gelu", {"approximate"}, true, false, false, false},
     {"HardSigmoid", {"alpha", "beta"}, false, false, false, false, Needs::kNothing, Sign::kNotNegative},
     {"HardSwish", {}, true, false, false, false},
@@ -24,6 +26,7 @@ const Function kFunctions[] = {
     {"Log", {}, false, false, false, false, Needs::kPositive},
     {"Max", {}, false, false, false, false},
     {"Mish", {}, true, false, false, false},
+    {"Mod", {"divisor"}, true, false, true, false},
     {"Not", {}, false, false, false, false, Needs::kNothing, Sign::kNotNegative},
     {"PRelu", {}, true, false, false, false, Needs::kNothing, Sign::kAny, true},
     {"Reciprocal", {}, false, false, false, false, Needs::kNotZero, Sign::kAny, false, Law::kInverse},

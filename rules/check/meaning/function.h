@@ -65,6 +65,7 @@ class Definitions {
   Value elu(Value x, double alpha);
   Value sigmoid(Value x);
   Value softplus(Value z);
+  Value behindThePoint(Value x);
   Value errorOf(Value x);
   Value approximateErrorOf(Value x);
   Value tanhOfSoftplus(Value z);

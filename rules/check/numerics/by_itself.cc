@@ -2,6 +2,7 @@
 #include <cmath>
 #include <map>
 
+#include "rules/check/meaning/function.h"
 #include "rules/check/numerics/numerics.h"
 
 // How far a program is off by itself, for programs that compute position by position.
@@ -99,6 +100,7 @@ class Estimates {
     if (op == "Neg") return opposite(a);
     if (op == "Relu") return above0(a);
     if (op == "Clip") return oneSide(node, a);
+    if (op == "Floor" || op == "Ceil") return whole(op, a);
     if (op == "Abs")
       return {std::fmax(std::fmax(a.from, -a.to), 0),
               a.size(),
@@ -116,8 +118,8 @@ class Estimates {
     const Estimate& b = at(node.operands[1]);
     if (op == "Mul") return withinParabola(node, scaled(a, b));
     if (op == "Div") return scaled(a, inverted(b));
-    if (op == "Add") return added(a, b);
-    if (op == "Sub") return subtracted(a, b);
+    if (op == "Add") return areOnBothSides(node) ? oneOf(a, b) : added(a, b);
+    if (op == "Sub") return areOnBothSides(node) ? oneOf(a, opposite(b)) : subtracted(a, b);
     throw Opaque(std::string(op));
   }
 
@@ -134,6 +136,53 @@ class Estimates {
     if (from == 0 && to == INFINITY) return above0(a);
     if (from == -INFINITY && to == 0) return opposite(above0(opposite(a)));
     throw Opaque("a Clip to other bounds");
+  }
+
+  /// The whole number next to what is given, towards 0.
+  static Estimate whole(std::string_view op, const Estimate& a) {
+    const bool towardsZero = op == "Floor" ? a.from >= 0 : a.to <= 0;
+    if (!a.isGiven() || !towardsZero) throw Opaque("a whole number next to what is rounded, or beyond it");
+    const bool isNumber = a.isNumber();
+    auto cut = [&](double x) { return op == "Floor" ? std::floor(x) : std::ceil(x); };
+    return {isNumber ? cut(a.from) : std::fmin(a.from, 0),
+            isNumber ? cut(a.to) : std::fmax(a.to, 0),
+            0,
+            a.timesInput,
+            0,
+            cut(a.start)};
+  }
+
+  /// What functions that keep 0 are taken of in the end: of the part of a value above 0, or of that below.
+  struct Side {
+    Value of;
+    bool isAbove;
+  };
+  std::optional<Side> sideOf(Value v) const {
+    const Node& node = program_.node(v);
+    const std::string_view op = opOf(node);
+    if (op == "Relu") {
+      const Node& z = program_.node(node.operands[0]);
+      return opOf(z) == "Neg" ? Side{z.operands[0], false} : Side{node.operands[0], true};
+    }
+    if (op == "Clip" && node.number("min") == -INFINITY && node.number("max") == 0)
+      return Side{node.operands[0], false};
+    const Function* f = functionOf(op);
+    return f && f->keepsZero && node.operands.size() == 1 ? sideOf(node.operands[0]) : std::nullopt;
+  }
+
+  /// One of the terms of a sum or difference is 0.
+  bool areOnBothSides(const Node& sum) const {
+    const auto a = sideOf(sum.operands[0]), b = sideOf(sum.operands[1]);
+    return a && b && a->of == b->of && a->isAbove != b->isAbove;
+  }
+
+  static Estimate oneOf(const Estimate& a, const Estimate& b) {
+    Estimate y = together(a, b);
+    y.from = std::fmin(a.from, b.from);
+    y.to = std::fmax(a.to, b.to);
+    y.units = std::fmax(a.units, b.units);
+    y.fixed = std::fmax(a.fixed, b.fixed);
+    return y;
   }
 
   static bool onlyRegroups(std::string_view op) { return op == "Layout" || op == "Squeeze" || op == "Unsqueeze"; }

@@ -18,6 +18,11 @@ bool reads(const Program& program, std::string_view op) {
   return std::any_of(program.nodes().begin(), program.nodes().end(), [&](const Node& n) { return opOf(n) == op; });
 }
 
+/// Its values leap: next to some numbers what is rounded may have another one.
+bool hasSteps(std::string_view op) {
+  return op == "Not" || op == "Floor" || op == "Ceil" || op == "Mod";
+}
+
 /// Inputs, values of functions and maxima are moved, and at most added or multiplied in pairs before the next function.
 /// Nothing is added where a value may be negated or be missing, for that may cancel.
 bool operatesOnPairsAtMost(const Program& program) {
@@ -40,7 +45,7 @@ bool operatesOnPairsAtMost(const Program& program) {
       // A function that is rounded need not be monotone: the largest of its values may not be that of the largest. Nor
       // need it commute with factors.
       const bool isExact = op == "Relu" || op == "Clip" || op == "Abs" || op == "Max";
-      if (op == "Not" || ((hasMaxima || hasFactors) && !isExact)) return false;
+      if (hasSteps(op) || ((hasMaxima || hasFactors) && !isExact)) return false;
       isPair.push_back(false);
     } else if (onlyMoves(op) || op == "Identity" || op == "Neg") {
       isPair.push_back(ofPairs);
@@ -53,8 +58,9 @@ bool operatesOnPairsAtMost(const Program& program) {
   return true;
 }
 
-/// No value is compared with 0 whose being 0 may be an accident of rounding. That of inputs and numbers, of what is
-/// moved or chosen of them, and of differences of such values is none: a difference rounds to 0 only where it is 0.
+/// No value is compared with 0 whose being 0 may be an accident of rounding, nor cut off at whole numbers where
+/// rounding may carry it over one. Inputs and numbers, and what is moved or chosen of them, are what they are; and a
+/// difference of such values rounds to 0 only where it is 0.
 bool comparesGivenValues(const Program& program) {
   enum Depth { kGiven, kDifference, kComputed };
   std::vector<Depth> depths;
@@ -68,10 +74,10 @@ bool comparesGivenValues(const Program& program) {
       deepest = std::max(deepest, depths[static_cast<size_t>(v.node)]);
       isWeight = isWeight && fromWeights[static_cast<size_t>(v.node)];
     }
-    if (op == "Not" && deepest == kComputed) return false;
+    if (hasSteps(op) && deepest > (op == "Not" ? kDifference : kGiven)) return false;
     const bool takesOne =
         onlyMoves(op) || isMaximum(op) || op == "Identity" || op == "Neg" || op == "Relu" || op == "Abs" || op == "Max";
-    if (op == "Input" || op == "Not" || isWeight)
+    if (op == "Input" || hasSteps(op) || isWeight)
       deepest = kGiven;
     else if (!takesOne)
       deepest = (op == "Sub" || op == "Add") && deepest == kGiven ? kDifference : kComputed;

@@ -77,7 +77,8 @@ class Reader {
   Zeros ofNode(const Node& node, int n, Zeros operands, bool infinite) const {
     std::string_view op = opOf(node);
     if (op == "Constant") return {.certain = node.number("value") == 0};
-    if (op == "Eye" || op == "Band" || op == "Not" || op == "ConvTranspose" || op == "Col2Im") return {.certain = true};
+    constexpr std::string_view kWithZeros[] = {"Eye", "Band", "Not", "Floor", "Ceil", "Mod", "ConvTranspose", "Col2Im"};
+    if (std::find(std::begin(kWithZeros), std::end(kWithZeros), op) != std::end(kWithZeros)) return {.certain = true};
     if (op == "Table") {
       const auto& values = node.list("values");
       return {.certain = std::find(values.begin(), values.end(), Expr(0)) != values.end()};

@@ -146,7 +146,7 @@ std::vector<Template> definitionTemplates(const Pattern& pattern) {
     return {{"one-operator", "definition", {}, std::move(shapes), std::move(*whole)}};
   }
   const Node& last = p.node(p.outputs()[0]);
-  const OpName ofFewFunctions[] = {ops::kElu, ops::kMish, ops::kSelu, ops::kSoftplus};
+  const OpName ofFewFunctions[] = {ops::kElu, ops::kMish, ops::kMod, ops::kSelu, ops::kSoftplus};
   const bool isOfFewFunctions = std::any_of(std::begin(ofFewFunctions), std::end(ofFewFunctions),
                                             [&](const OpName& name) { return last.is(name); });
   const bool isRead = last.is(ops::kEinsum) || last.is(ops::kExponential);
