@@ -28,8 +28,8 @@ Expected<Value> squareDefinition(ProgramBuilder& b, const OpView& v, std::span<c
 Expected<Value> tanhDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 Expected<Value> swishDefinition(ProgramBuilder& b, const OpView& v, std::span<const Value> x);
 
-// OpRow::neverCancels: of definitions with one term, or one above 0 and one below (of a Max that has one); of a Clip on one
-// side of 0.
+// OpRow::neverCancels: of definitions with one term, or one above 0 and one below (of a Max that has one); of a Clip on
+// one side of 0.
 inline bool alwaysOneTerm(const OpView&) {
   return true;
 }
