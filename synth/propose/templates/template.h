@@ -68,7 +68,7 @@ std::vector<Template> rollTemplates(const Pattern& pattern);
 /// A transposed Conv along one axis with its phases as channels of a Conv, along a signal or a row of an image, one for
 /// each position of a step, where the kernel is a number of steps; cut where it has pads. Empty: the pattern is no such
 /// Conv.
-std::vector<Template> longStrideTemplates(const Pattern& pattern);
+std::vector<Template> signalPhaseTemplates(const Pattern& pattern);
 
 /// Slices that take every other position, or one of several, as parts of a Split of the dimension's inner digit, which
 /// reads its operand once. Empty: the pattern has none that divide the dimension.

@@ -37,7 +37,7 @@ MadeGenerator templateGenerator(const Pattern& pattern) {
                     spectrumTemplates,    transposeTemplates,
                     tableTemplates,       sliceTemplates,
                     stepTemplates,        phaseTemplates,
-                    longStrideTemplates,  windowTemplates,
+                    signalPhaseTemplates, windowTemplates,
                     distanceTemplates,    differenceTemplates,
                     columnTemplates,      runningSumTemplates,
                     pairTemplates,        seeingTapTemplates,

@@ -7,7 +7,7 @@
 #include "synth/propose/templates/template.h"
 #include "tests/unit/synth_support.h"
 
-namespace pet::synth_long_strides_test {
+namespace pet::synth_signal_phases_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -16,13 +16,13 @@ using ::testing::SizeIs;
 using testing_support::pattern;
 
 std::vector<Template> templatesOf(const std::string& attributes) {
-  return longStrideTemplates(
+  return signalPhaseTemplates(
       pattern("pattern p { shape N C L F R\n x: [N, C, L]\n w: const [C, F, R]\n y = "
               "ConvTranspose(x, w) " +
               attributes + " }"));
 }
 
-TEST(LongStrides, AreAConvOfOneOutputPerPhase) {
+TEST(SignalPhases, AreAConvOfOneOutputPerPhase) {
   const auto templates = templatesOf("strides=[3]");
   ASSERT_THAT(testing_support::namesOf(templates), ElementsAre("phases", "row-phases"));
   for (const Template& t : templates) {
@@ -38,7 +38,7 @@ TEST(LongStrides, AreAConvOfOneOutputPerPhase) {
   }
 }
 
-TEST(LongStrides, AreCutByPads) {
+TEST(SignalPhases, AreCutByPads) {
   const auto templates = templatesOf("strides=[3] pads=[1, 2]");
   ASSERT_THAT(templates, SizeIs(2));
   for (const Template& t : templates) {
@@ -49,13 +49,13 @@ TEST(LongStrides, AreCutByPads) {
   }
 }
 
-TEST(LongStrides, OthersAreNone) {
+TEST(SignalPhases, OthersAreNone) {
   EXPECT_THAT(templatesOf("strides=[1]"), IsEmpty());
   EXPECT_THAT(templatesOf("strides=[3] dilations=[2]"), IsEmpty());
   EXPECT_THAT(templatesOf("strides=[3] output_padding=[1]"), IsEmpty());
-  EXPECT_THAT(longStrideTemplates(pattern("convtranspose-s2")), IsEmpty()) << "along two axes";
-  EXPECT_THAT(longStrideTemplates(pattern("conv1d-s2")), IsEmpty());
+  EXPECT_THAT(signalPhaseTemplates(pattern("convtranspose-s2")), IsEmpty()) << "along two axes";
+  EXPECT_THAT(signalPhaseTemplates(pattern("conv1d-s2")), IsEmpty());
 }
 
 }  // namespace
-}  // namespace pet::synth_long_strides_test
+}  // namespace pet::synth_signal_phases_test

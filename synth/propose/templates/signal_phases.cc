@@ -17,7 +17,7 @@ bool isStep(const Node& n) {
 }  // namespace
 
 // y[n, f, s a + p] = Σ_{c, j < M} x[n, c, a - j] w[c, f, s j + p], cut by the pads.
-std::vector<Template> longStrideTemplates(const Pattern& pattern) {
+std::vector<Template> signalPhaseTemplates(const Pattern& pattern) {
   const Program& p = pattern.program;
   if (p.outputs().size() != 1 || p.nodes().size() != 3) return {};
   const Node& step = p.node(p.outputs()[0]);
