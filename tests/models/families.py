@@ -140,6 +140,7 @@ FAMILIES = {
     "maxpool_13": one("MaxPool 13", 5.91, 1, 256, 20, 20),
     # Movements
     "unfold": one("Unfold 3x3", 7.69, 1, 64, 56, 56),
+    "unfold_s2": one("... of every other pixel", 1.7, 1, 192, 28, 28),
     "windows": one("Windows of 400 of a signal, 160 apart", 15.2, 1, 16000),
     "unpatchify": one("Transpose of 6 axes: unpatchify", 7.19, 1, 196, 768),
     "pixel_unshuffle": one("Transpose of 6 axes: PixelUnshuffle", 7.38, 1, 64, 64, 64),

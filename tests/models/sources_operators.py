@@ -156,8 +156,8 @@ class Pyramid(nn.Module):
 
 # ---- movements
 
-def local_patches(x):
-    return F.unfold(x, 3, padding=1)
+def local_patches(stride):
+    return lambda x: F.unfold(x, 3, padding=1, stride=stride)
 
 
 def unpatchify(x, size=16, channels=3):
@@ -335,7 +335,8 @@ MAKERS = {
     "conv1d_one_output": conv1d(32, 1, 7, padding=3),
     "conv3d_one_output": conv3d(32, 1, 3, padding=1),
     "conv_1x1_one_output": convolution(64, 1, 1),
-    "unfold": of(local_patches),
+    "unfold": of(local_patches(1)),
+    "unfold_s2": of(local_patches(2)),
     "windows": of(lambda x: x.unfold(1, 400, 160)),
     "unpatchify": of(unpatchify),
     "pixel_unshuffle": of(lambda x: F.pixel_unshuffle(x, 2)),

@@ -3,12 +3,14 @@
 import numpy as np
 
 
-def unfold(g):
-    _, channels, height, width = g.extents()
-    x = g.Pad(g.values, np.array([0, 0, 1, 1, 0, 0, 1, 1]))
-    rows = [g.slice(x, 2, i, i + height) for i in range(3)]
-    parts = [g.Unsqueeze(g.slice(rows[i], 3, j, j + width), np.array([2])) for i in range(3) for j in range(3)]
-    return g.reshape(g.Concat(*parts, axis=2), *g.result())
+def unfold(stride):
+    def make(g):
+        _, channels, height, width = g.extents()
+        x = g.Pad(g.values, np.array([0, 0, 1, 1, 0, 0, 1, 1]))
+        rows = [g.slice(x, 2, i, i + height, stride) for i in range(3)]
+        parts = [g.Unsqueeze(g.slice(rows[i], 3, j, j + width, stride), np.array([2])) for i in range(3) for j in range(3)]
+        return g.reshape(g.Concat(*parts, axis=2), *g.result())
+    return make
 
 
 def signal_windows(g):
@@ -75,7 +77,8 @@ def rotary(g):
 
 
 EQUAL = {
-    "unfold": unfold,
+    "unfold": unfold(1),
+    "unfold_s2": unfold(2),
     "windows": signal_windows,
     "unpatchify": unpatchify,
     "pixel_unshuffle": pixel_unshuffle,
