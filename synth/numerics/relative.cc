@@ -136,7 +136,8 @@ Bound wholePart(const Bounded& x, bool down) {
 }
 
 /// The sum of two values of which one is 0.
-Bounded either(const Bounded& a, const Bounded& b) {
+Bound either(const Bounded& a, const Bounded& b) {
+  if (a.ofInput > 0 || b.ofInput > 0) return std::nullopt;
   Bounded y = added(a, b);
   y.low = std::min(a.low, b.low);
   y.high = std::max(a.high, b.high);

@@ -162,6 +162,7 @@ std::vector<std::string> attributesOf(std::string_view function) {
   if (function == "LeakyRelu") return {"", "alpha=-2"};
   if (function == "HardSigmoid") return {"", "alpha=-1"};
   if (function == "Pow") return {"exponent=0.75"};
+  if (function == "Mod") return {"divisor=1", "divisor=-2.5"};
   if (function == "Gelu") return {"", "approximate=tanh"};
   return {""};
 }
