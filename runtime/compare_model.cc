@@ -60,18 +60,22 @@ double largestFinite(const Tensor<float>& t) {
 /// How many times as large as each part's own error the whole model's may be, as far as these are allowed.
 constexpr double kMostAmplified = 49;
 
-/// Nodes that depend on a comparison, which rounding may turn: their values jump there.
+/// Operators of numbers whose value jumps where rounding turns a comparison, or passes a whole number.
+bool jumps(const Node& n) {
+  return n.is(ops::kGreater) || n.is(ops::kArgMax) || n.is(ops::kFloor) || n.is(ops::kCeil) || n.is(ops::kMod);
+}
+
+/// Nodes that depend on what jumps.
 std::vector<bool> jumpingNodes(const Program& program) {
   std::vector<bool> jump;
   for (const Node& n : program.nodes()) {
-    jump.push_back(
-        n.is(ops::kGreater) || n.is(ops::kArgMax) ||
-        std::any_of(n.operands.begin(), n.operands.end(), [&](Value v) { return jump[static_cast<size_t>(v.node)]; }));
+    jump.push_back(jumps(n) || std::any_of(n.operands.begin(), n.operands.end(),
+                                           [&](Value v) { return jump[static_cast<size_t>(v.node)]; }));
   }
   return jump;
 }
 
-/// Where so few of an output's elements are off, comparisons may have turned.
+/// Where so few of an output's elements are off, values may have jumped.
 constexpr size_t kFewElements = 64;
 
 /// Two models on the same inputs.
@@ -217,7 +221,7 @@ class ModelComparison {
     return tensors;
   }
 
-  /// `worst` of what does not hold is infinite where no error of the parts can explain it. By a comparison they may
+  /// `worst` of what does not hold is infinite where no error of the parts can explain it. By a jump they may
   /// explain any.
   Comparison compareFloats(const std::vector<size_t>& compared, const Tensors& before, const Tensors& after) const {
     Comparison result;
@@ -332,7 +336,7 @@ class ModelComparison {
     if (error.isAllowed()) return;
     if (jumps_[o] && areFew(after, truth, error.allowed)) {
       result.verdict = Verdict::kNotPossible;
-      result.reason = fmt::format("{}: rounding turns comparisons", nameOf(o));
+      result.reason = fmt::format("{}: rounding turns comparisons, or passes whole numbers", nameOf(o));
       return;
     }
     result.verdict = Verdict::kFails;

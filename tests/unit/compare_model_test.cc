@@ -213,15 +213,17 @@ TEST_F(CompareModelByParts, PartsDecideWhereDifferencesGrow) {
   EXPECT_EQ(runs_, 2);
 }
 
-/// Behind a comparison any difference may be what becomes of a rounding.
-TEST_F(CompareModelByParts, PartsDecideWhereAComparisonTurns) {
-  const std::string tail = "z = MatMul(u, v)\nk = Constant() value=0.5\ny = Greater(z, k)";
-  original_ = ending("a = Relu(t)\nu = Add(a, a)\n" + tail);
-  rewritten_ = ending("c = Add(t, t)\nu = Relu(c)\n" + tail);
-  spoil_[2] = [](Tensor<float>& y) { y.data[3] = 1 - y.data[3]; };
-  EXPECT_THAT(compareThem().scope, HasSubstr("of 1 rewritten values, each by itself"));
-  spoil_[3] = offBy(9);
-  EXPECT_THAT(compareThem().scope, HasSubstr("in double"));
+/// Behind what jumps any difference may be what becomes of a rounding.
+TEST_F(CompareModelByParts, PartsDecideWhereAValueJumps) {
+  for (const char* jump : {"y = Greater(z, k)", "y = Floor(z)", "f = Ceil(z)\ny = Add(f, f)", "y = Mod(z) divisor=1"}) {
+    const std::string tail = std::string("z = MatMul(u, v)\nk = Constant() value=0.5\n") + jump;
+    original_ = ending("a = Relu(t)\nu = Add(a, a)\n" + tail);
+    rewritten_ = ending("c = Add(t, t)\nu = Relu(c)\n" + tail);
+    spoil_ = {{2, [](Tensor<float>& y) { y.data[3] = 1 - y.data[3]; }}};
+    EXPECT_THAT(compareThem().scope, HasSubstr("of 1 rewritten values, each by itself")) << jump;
+    spoil_[3] = offBy(9);
+    EXPECT_THAT(compareThem().scope, HasSubstr("in double")) << jump;
+  }
 }
 
 TEST(CompareModel, FewTurnedComparisonsDecideNothing) {
