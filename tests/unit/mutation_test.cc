@@ -13,6 +13,7 @@
 #include "synth/numerics/numerics.h"
 #include "synth/prove/prove.h"
 #include "tests/unit/mutation_damages.h"
+#include "tests/unit/part.h"
 #include "tests/unit/prove_cases.h"
 #include "tests/unit/text_file.h"
 
@@ -101,12 +102,6 @@ std::string row(const std::string& kind, const Tally& t) {
 
 constexpr size_t kParts = 3;
 
-/// All rules; with PET_TEST_PART=K/N, which changes with the commit, one of three parts of them.
-bool isInPart(size_t number) {
-  const char* part = std::getenv("PET_TEST_PART");
-  return !part || number % kParts == std::strtoul(part, nullptr, 10) % kParts;
-}
-
 /// A record that is longer takes as many seconds as all others together, to be damaged in the same ways.
 constexpr size_t kLongestRule = 12'000;
 
@@ -116,7 +111,7 @@ TEST(Mutation, WhatChangesMeaningIsCaught) {
   for (const std::string& file : testing_support::ruleFiles()) {
     bool isData = file.find("/tests/data/") != std::string::npos;
     if (!isData && ++number % 3 != 0) continue;  // a third of the prover's cases, against the time it takes
-    if (!isInPart(rules++)) continue;
+    if (!testing_support::isInPart(rules++, kParts)) continue;
     auto subject = subjectOf(file);
     if (!subject || subject->rule.size() > kLongestRule) continue;
     for (const Damage& d : chosen(Damages(subject->rule).all(), isData ? 12 : 1))
