@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Our engine against others on models as exporters write them (tests/models/zoo.py), their runners in turns.
+"""Our engine against others on models as exporters write them (tests/models/zoo.py; or ONNX files), their runners in turns.
 
-    python bench/engine.py [NAME...] [--beside ort-cpu,openvino-cpu,mnn-cpu] [--bin DIR] [--rounds 3] [--budget 2] [--threads 1]
+    python bench/engine.py [NAME|MODEL.onnx...] [--beside ort-cpu,openvino-cpu,mnn-cpu] [--bin DIR] [--rounds 3] [--budget 2] [--threads 1]
                            [--processor-time] [--json FILE]
 
 For each model: the medians of each in each round, of at most --budget seconds; the ratio theirs / ours is the median of the rounds'
@@ -87,7 +87,8 @@ def main():
     rows = []
     for name in options.names or zoo.MODELS:
         with tempfile.TemporaryDirectory() as folder:
-            rows.append(compare(name, build.build(name, folder), ours, others, options))
+            file = pathlib.Path(name) if name.endswith(".onnx") else build.build(name, folder)
+            rows.append(compare(file.stem, file, ours, others, options))
         print(line(rows[-1]), flush=True)
         if options.json:
             options.json.write_text(json.dumps(report(rows, options), indent=1) + "\n")

@@ -15,13 +15,21 @@ struct InstanceNorm {
   std::vector<float> scale, shift;
   float epsilon;
   plan::Bounds bounds;
+  /// So many neighbours in a row are of one channel, as those of a group are that is normalised as one: then `groups`
+  /// is 1, and `width` that many times the number of channels.
+  int64_t together = 1;
 
   /// `z` may be null; `y` may be `x` or `z`.
   void run(const float* x, const float* z, float* y, int threads) const;
 
  private:
+  struct Moments;
+  struct Line;
+
+  Line lineOf(const Moments& moments, size_t channel) const;
   void runPart(const float* x, const float* z, float* y, int64_t channel, int64_t part) const;
   void runRows(const float* x, const float* z, float* y, int64_t channel) const;
+  void runTogether(const float* x, const float* z, float* y, int threads) const;
 };
 
 }  // namespace pet::onednn

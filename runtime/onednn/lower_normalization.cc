@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <tuple>
 
 #include "runtime/onednn/batch_norm.h"
 #include "runtime/onednn/instance_norm.h"
@@ -209,6 +210,26 @@ bool lowerBatchNormalization(Planner& p, int n, const Epilogue& e) {
   return true;
 }
 
+/// Tensors [N, C, V] whose images are gap-free ranges, each with the elements of a channel in an order of its own,
+/// which sums do not see: all elements of an image are one channel, or so many neighbours in each row are one (a group
+/// of channels that are last). Nullopt: they lie otherwise.
+std::optional<int64_t> neighboursOf(const Access& access) {
+  if (access.rank() != 3 || access.fills()) return std::nullopt;
+  const int64_t channels = std::ssize(access.tables[1]), positions = std::ssize(access.tables[2]);
+  std::vector<int64_t> lies = access.tables[2];
+  std::sort(lies.begin(), lies.end());
+  int64_t together = 1;
+  while (together < positions && lies[static_cast<size_t>(together)] == lies[0] + together)
+    ++together;
+  if (lies[0] != 0 || positions % together != 0) return std::nullopt;
+  for (int64_t v = 0; v < positions; ++v) {
+    if (lies[static_cast<size_t>(v)] != v / together * together * channels + v % together) return std::nullopt;
+  }
+  const bool areNeighbours = access.tables[1] == multiples(channels, together) &&
+                             access.tables[0] == multiples(std::ssize(access.tables[0]), channels * positions);
+  return areNeighbours ? std::optional(together) : std::nullopt;
+}
+
 /// With scale and shift after its own, then a sum, then bounds.
 bool lowerInstanceNormalization(Planner& p, int n, const Epilogue& e) {
   const Node& node = p.node(n);
@@ -217,17 +238,35 @@ bool lowerInstanceNormalization(Planner& p, int n, const Epilogue& e) {
   const auto behind = behindOf(e);
   if (!behind || !behind->functions.empty()) return false;
   const Extents extents = p.extents({n, 0});
-  auto [from, blocks] = inBlocks(p, node.operands[0]);
   Epilogue all = e;
   all.complete(extents[1]);
   for (size_t c = 0; c < all.scale.size(); ++c) {
     all.shift[c] += all.scale[c] * shift->data[c];
     all.scale[c] *= scale->data[c];
   }
-  emitWithSum(p, n, e,
-              InstanceNorm{extents[0], blocks.first, elementCount(extents) / extents[0] / extents[1], blocks.second,
-                           all.scale, all.shift, static_cast<float>(node.number("epsilon")), behind->bounds},
-              from);
+  InstanceNorm kernel{.images = extents[0],
+                      .groups = 1,
+                      .positions = elementCount(extents) / extents[0] / extents[1],
+                      .width = 1,
+                      .scale = all.scale,
+                      .shift = all.shift,
+                      .epsilon = static_cast<float>(node.number("epsilon")),
+                      .bounds = behind->bounds};
+  const Place& there = p.place(node.operands[0]);
+  const auto neighbours = blocksOf(there.access) ? std::nullopt : neighboursOf(there.access);
+  if (neighbours && extents[1] > 1) {
+    kernel.together = *neighbours;
+    kernel.width = *neighbours * extents[1];
+    kernel.positions /= *neighbours;
+  }
+  if (neighbours) {
+    emitWithSum(p, n, e, std::move(kernel), Place(there));
+    p.note(n, "a kernel of our own: groups where they lie");
+    return true;
+  }
+  const auto [from, blocks] = inBlocks(p, node.operands[0]);
+  std::tie(kernel.groups, kernel.width) = blocks;
+  emitWithSum(p, n, e, std::move(kernel), from);
   return true;
 }
 

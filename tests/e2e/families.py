@@ -31,7 +31,7 @@ FIRES = {"matmul_diagonal": "matmul-diagonal", "upscaling_dense": "upscaling-s8"
          "mean_channels": "mean-channels", "max_channels": "max-channels", "patches": "conv", "patches_3d": "conv", "products_of_rows": "products-of-rows",
          "repeat_last": "expand-twice-batch", "skinning": "matrices-times-columns", "pixel_unshuffle": "pixel-unshuffle", "unpatchify": "patches-to-pixels",
          "pixel_shuffle": "depth-to-space", "gather_rows": "gather-rows", "gather_elements": "gather-columns", "scatter_inside": "inside-replaced",
-         "unfold": "unfold-3", "unfold_s2": "unfold-3-s2", "windows": "windows-160", "conv_rate_beyond": "conv-beyond", "merged_patches": "merged-patches",
+         "unfold": "unfold-3", "unfold_s2": "unfold-3-s2", "linear_tokens": "linear-tokens", "linear_heads": "linear-channels", "windows": "windows-160", "conv_rate_beyond": "conv-beyond", "merged_patches": "merged-patches",
          "shifted_windows": "shifted-windows-7",
          "channel_shuffle": "channel-shuffle", "rotary_pairs": "every-other", "weighted_maps": "weighted-maps",
          "distances_to_codes": "distances-to-codes", "layer_norm_in_pieces": "layernorm-in-pieces", "einsum_state_rows": "einsum-state-rows",

@@ -250,6 +250,18 @@ class TokensAsMap(nn.Module):
         return F.interpolate(x, scale_factor=4, mode="bilinear", align_corners=False)
 
 
+class LinearAcross(nn.Module):
+    """A layer across the axis behind the batch, which is last in between: the heads of CaiT's attention, the tokens of ResMLP's."""
+
+    def __init__(self, features):
+        super().__init__()
+        self.layer = nn.Linear(features, features)
+
+    def forward(self, x):
+        last = x.dim() - 1
+        return self.layer(x.permute(0, *range(2, last + 1), 1)).permute(0, last, *range(1, last))
+
+
 class Mixer(nn.Module):
     """MLP-Mixer's layer across tokens."""
 
@@ -402,6 +414,8 @@ MAKERS = {
     "expanded_scale": of(lambda x, s: x * s.expand_as(x)),
     "rotary_pairs": of(rotated_pairs, *turned_angles(128, 128)),
     "mixer": Mixer,
+    "linear_tokens": lambda: LinearAcross(196),
+    "linear_heads": lambda: LinearAcross(8),
     "transposed_stride_1": transposed(64, 64, 3, padding=1),
     "transposed_stride_2": transposed(256, 256, 4, 2, padding=1),
     # Element-wise

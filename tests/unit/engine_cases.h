@@ -564,6 +564,25 @@ inline const EngineCase kEngineCases[] = {
      "w)\n"
      "r = Conv(x, k)\n u = InstanceNormalization(t, s, b)\n v = Add(u, r)\n y = Relu(v)",
      1e-5},
+    {"group normalisation of a conv",
+     "x: [2, 4, 9, 8]\n w: const [20, 4, 3, 3]\n s: const [5]\n b: const [5]\n g: const [20, 1, 1]\n"
+     "t = Conv(x, w)\n f = Reshape(t) shape=[2, 5, 168]\n u = InstanceNormalization(f, s, b)\n"
+     "h = Reshape(u) shape=[2, 20, 7, 6]\n y = Mul(h, g)",
+     1e-5},
+    {"group normalisation of more channels than a part, between bounds",
+     "x: [2, 4, 9, 8]\n w: const [76, 4, 3, 3]\n s: const [4]\n b: const [4]\n t = Conv(x, w)\n"
+     "f = Reshape(t) shape=[2, 4, 798]\n u = InstanceNormalization(f, s, b)\n v = Clip(u) min=-0.5 max=1\n"
+     "y = Reshape(v) shape=[2, 76, 7, 6]",
+     1e-5},
+    {"group normalisation of all channels, and a sum",
+     "x: [2, 4, 9, 8]\n w: const [20, 4, 3, 3]\n s: const [1]\n b: const [1]\n k: const [20, 4, 3, 3]\n"
+     "t = Conv(x, w)\n r = Conv(x, k)\n f = Reshape(t) shape=[2, 1, 840]\n g = Reshape(r) shape=[2, 1, 840]\n"
+     "u = InstanceNormalization(f, s, b)\n v = Add(u, g)\n h = Reshape(v) shape=[2, 20, 7, 6]\n y = Relu(h)",
+     1e-5},
+    {"group normalisation of rows",
+     "x: [2, 30, 4]\n s: const [2]\n b: const [2]\n t = Transpose(x) perm=[0, 2, 1]\n"
+     "f = Reshape(t) shape=[2, 2, 60]\n y = InstanceNormalization(f, s, b)",
+     1e-5},
     // Attention, which an engine may compute in one call.
     {"attention",
      "q: [2, 3, 5, 8]\n k: [2, 3, 7, 8]\n v: [2, 3, 7, 16]\n c = Constant() value=0.25\n t = Transpose(k) perm=[0, 1, "

@@ -145,6 +145,9 @@ const Found kFound[] = {
     {"resize-reflect-conv", "d2s(edge-conv(phases(x)))", "sub-pixel"},
     {"convtranspose-s2", "col2im(matmul(x))", "columns"},
     {"convtranspose-s2", "col2im(matmul(batch(x)))", "columns"},
+    // Layers on channels that are last in between.
+    {"linear-channels", "matmul-left(x)+bias", "from-the-left"},
+    {"linear-tokens", "matmul(x)+bias", "fused-weights"},
     // Frames, rows, pieces of kernels.
     {"conv3d", "sum(conv(frames(x)))", "frames"},
     {"conv3d", "frames(conv(stacked(x)))", "frames"},
@@ -206,6 +209,12 @@ TEST(GraphFates, SaysWhyACandidateEnds) {
 TEST(GraphFates, GroupsAreAsLargeAsTheLargestWhichIsKnown) {
   EXPECT_FALSE(fatesOf(kIncomparable).contains("slices(conv-g2(concat))"));
   EXPECT_TRUE(fatesOf(kIncomparable).contains("split(conv(concat))"));
+}
+
+TEST(GraphFates, ProductsFromTheLeftAreProposedToProducts) {
+  EXPECT_EQ(fatesOf("linear-channels").at("matmul-left(x)"), "fingerprint") << "the bias is lacking";
+  for (const char* other : {"conv-1x1-conv", "conv-1x1-gap", "relu-maxpool"})
+    EXPECT_FALSE(fatesOf(other).contains("matmul-left(x)")) << other;
 }
 
 /// The kernels and pads of a rule's Convs, "2x2 [1, 1, 0, 0]", in their order.

@@ -45,6 +45,11 @@ const PlaceCase kPlaces[] = {
      "v: const [16]\n z = Square(v)\n a = Conv(x, w)\n c = Conv(x, k)\n d = Concat(a, c) axis=1\n"
      "n = BatchNormalization(d, s, b, m, z)\n y = Relu(n)",
      "y", "with d", true},
+    {"groups of channels are normalised where they lie",
+     "x: [1, 4, 9, 8]\n w: const [20, 4, 3, 3]\n s: const [5]\n b: const [5]\n t = Conv(x, w)\n"
+     "f = Reshape(t) shape=[1, 5, 168]\n u = InstanceNormalization(f, s, b)\n h = Reshape(u) shape=[1, 20, 7, 6]\n"
+     "y = Relu(h)",
+     "u", "groups where they lie", true},
     {"channels in planes are normalised by a pass of our own",
      "x: [2, 3, 9, 5]\n s: const [3]\n b: const [3]\n m: const [3]\n v: const [3]\n z = Square(v)\n"
      "t = BatchNormalization(x, s, b, m, z)\n y = Relu(t)",

@@ -98,7 +98,7 @@ std::optional<Behind> depthToSpace(const PatternFacts& facts);
 /// An operator for each phase: each with the taps that its phase needs.
 std::vector<Arrangement> phasesOf(const PatternFacts& facts);
 
-// --- frames.cc, flipped.cc, columns.cc, kernel_pieces.cc ---
+// --- frames.cc, flipped.cc, flattened.cc, columns.cc, kernel_pieces.cc ---
 
 /// A kernel over a few frames as the sum of kernels over one, of the frames that are there, with the frames in the
 /// batch; or as one kernel over stacked frames.
@@ -107,6 +107,9 @@ std::vector<Arrangement> framesOf(const PatternFacts& facts);
 std::vector<Arrangement> imagesOfRows(const PatternFacts& facts);
 /// A Conv over one or three dimensions as the transposed one with its kernel flipped; over two, that is a plan.
 std::vector<Arrangement> flippedKernels(const PatternFacts& facts);
+/// Of a pattern with products and without windows: the channels of an image multiplied from the left, with all its
+/// positions in one dimension.
+std::vector<Arrangement> productsFromTheLeft(const PatternFacts& facts);
 /// A transposed Conv as a MatMul and Col2Im, each image by itself or all of them together.
 std::vector<Arrangement> columnsOf(const PatternFacts& facts);
 

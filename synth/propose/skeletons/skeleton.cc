@@ -143,7 +143,8 @@ std::vector<Arrangement> arrangementsOf(const PatternFacts& facts) {
     for (const Operand& o : operands)
       result.push_back({"", {o}, behind});
   }
-  for (auto make : {sumsOverInputs, unequalGroups, phasesOf, framesOf, imagesOfRows, flippedKernels, columnsOf}) {
+  for (auto make : {sumsOverInputs, unequalGroups, phasesOf, framesOf, imagesOfRows, flippedKernels,
+                    productsFromTheLeft, columnsOf}) {
     for (Arrangement& a : make(facts))
       result.push_back(std::move(a));
   }

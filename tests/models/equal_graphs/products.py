@@ -62,6 +62,14 @@ def mixer(g):
     return g.MatMul(np.ascontiguousarray(next(w for w in g.weights.values() if w.ndim == 2).T), g.values)
 
 
+def linear_across(g):
+    """A layer across the first axis of each image, from the left."""
+    matrix, bias = (next(w for w in g.weights.values() if w.ndim == rank) for rank in (2, 1))
+    images, features, *rest = g.extents()
+    x = g.reshape(g.values, images, features, int(np.prod(rest)))
+    return g.reshape(g.Add(g.MatMul(np.ascontiguousarray(matrix.T), x), bias.reshape(-1, 1)), *g.result())
+
+
 EQUAL = {
     "einsum_scores": einsum((0, 2, 3, 1), (0, 2, 1, 3), swap=True),
     "einsum_linear_attention": einsum((0, 1, 3, 2), None),
@@ -77,4 +85,6 @@ EQUAL = {
     "onehot_table": onehot,
     "matmul_diagonal": diagonal,
     "mixer": mixer,
+    "linear_tokens": linear_across,
+    "linear_heads": linear_across,
 }
