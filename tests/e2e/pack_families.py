@@ -50,6 +50,7 @@ FAMILIES = [
     ("sub-pixel", ["resize-conv"], False, ["Conv", "DepthToSpace"], 2),  # one Conv, and one for each phase
     ("sub-pixel", ["resize-reflect-conv"], False, ["Pad", "Conv", "DepthToSpace"], 2),  # the mirrored border as the edge repeated
     ("sub-pixel", ["resize-conv", "resize-conv-5x5", "convtranspose-s2"], False, ["Conv", "Concat", "DepthToSpace"], 1),
+    ("from-the-left", ["linear-channels"], False, ["Layout", "MatMul", "Add"], 1),
     ("columns", ["convtranspose-s2"], False, ["MatMul", "Col2Im"], 2),  # each image, and the batch as one
     ("frames", ["conv3d"], False, ["Conv", "Layout"], 2),
     ("row-as-image", ["conv1d", "conv1d-d3", "conv1d-depthwise", "conv1d-depthwise-causal"], False, ["Conv"], 1),

@@ -167,8 +167,8 @@ FAMILIES = {
     "onehot_table": one("OneHot, then MatMul", 55.0, 1, 128, type=np.int64),
     "matmul_diagonal": one("MatMul by a diagonal matrix", 18.9, 1, 1024, 256),
     "mixer": one("Transpose, MatMul, Transpose", 1.39, 8, 196, 384),
-    "linear_tokens": one("... with a bias", 1.3, 8, 196, 384),
-    "linear_heads": one("... across heads", 1.5, 1, 8, 196, 196),
+    "linear_tokens": one("... with a bias", 1.13, 8, 196, 384),
+    "linear_heads": one("... across heads", 1.24, 1, 8, 196, 196),
     # Functions of elements
     "prelu": function("PRelu", 15.9),
     "prelu_between": function("... between 1x1 Convs", 1.36),
