@@ -102,7 +102,7 @@ Columns columnsOf(const Window& w, const Extents& kernel, const std::vector<floa
 }  // namespace
 
 bool lowerAsProduct(Planner& p, int n, const Window& w, const Epilogue& e) {
-  if (w.group != 1 || e.sum() || elementCount(w.kernel) > kMostTaps) return false;
+  if (w.group != 1 || elementCount(w.kernel) + 1 > kMostTaps || !behindOf(e)) return false;
   const Value kernel = p.node(n).operands[1];
   const Columns c = columnsOf(w, p.extents(kernel), e.scale);
   const memory::desc right = c.weightsLeft || p.options().once ? c.right : anyForm(c.right.dims());
@@ -126,6 +126,11 @@ bool lowerAsProduct(Planner& p, int n, const Window& w, const Epilogue& e) {
     addends.push_back({columns.buffer, std::move(a)});
   Epilogue behind = e;
   behind.scale.clear();  // in the kernel
+  if (const Value* other = e.sum()) {
+    const Place there = p.as(*other, w.resultForm(c.y));
+    addends.push_back({there.buffer, w.callForm(there.access)});
+    behind.post.erase(behind.post.begin());  // where behindOf() lets a sum be
+  }
   if (!p.emitSum(y, addends, behind)) return false;
   y.access = w.resultForm(std::move(y.access));
   p.define(e.result, std::move(y));

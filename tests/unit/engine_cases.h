@@ -178,6 +178,26 @@ inline const EngineCase kEngineCases[] = {
     {"transposed, output padding",
      "x: [2, 6, 5, 4]\n w: const [6, 3, 3, 3]\n"
      "y = ConvTranspose(x, w) strides=[2, 2] pads=[1, 1, 1, 1] output_padding=[1, 1]"},
+    {"transposed, then a sum with what lies otherwise",
+     "x: [2, 6, 5, 4]\n z: [2, 3, 10, 8]\n w: const [6, 3, 4, 4]\n t = ConvTranspose(x, w) strides=[2, 2] pads=[1, 1, "
+     "1, 1]\n y = Add(t, z)"},
+    {"transposed, with a bias, then a sum, then a function",
+     "x: [2, 6, 5, 4]\n z: [2, 6, 10, 8]\n k: const [20, 6, 1, 1]\n w: const [6, 20, 4, 4]\n b: const [20, 1, 1]\n"
+     "r = Conv(z, k)\n t = ConvTranspose(x, w) strides=[2, 2] pads=[1, 1, 1, 1]\n u = Add(t, b)\n s = Add(r, u)\n"
+     "y = Sigmoid(s)",
+     1e-5},
+    {"transposed, a function, then a sum",
+     "x: [2, 6, 5, 4]\n z: [2, 20, 10, 8]\n w: const [6, 20, 4, 4]\n"
+     "t = ConvTranspose(x, w) strides=[2, 2] pads=[1, 1, 1, 1]\n u = Relu(t)\n y = Add(u, z)"},
+    {"transposed 1-d, then a sum",
+     "x: [2, 6, 7]\n z: [2, 18, 14]\n w: const [6, 18, 4]\n t = ConvTranspose(x, w) strides=[2] pads=[1, 1]\n"
+     "u = Add(z, t)\n y = Relu(u)"},
+    {"transposed 3-d, then a sum",
+     "x: [1, 4, 3, 4, 2]\n z: [1, 16, 6, 8, 4]\n w: const [4, 16, 3, 3, 3]\n t = ConvTranspose(x, w) strides=[2, 2, 2] "
+     "pads=[1, 1, 1, 1, 1, 1] output_padding=[1, 1, 1]\n y = Add(t, z)"},
+    {"conv to few channels, then a sum",
+     "x: [2, 8, 9, 8]\n z: [2, 2, 9, 8]\n w: const [2, 8, 3, 3]\n t = Conv(x, w) pads=[1, 1, 1, 1]\n u = Add(t, z)\n"
+     "y = Relu(u)"},
     {"transposed, groups", "x: [2, 6, 5, 4]\n w: const [6, 2, 3, 3]\n y = ConvTranspose(x, w) group=3"},
     {"transposed from one position",
      "x: [4, 10, 1, 1]\n w: const [10, 6, 4, 4]\n b: const [6, 1, 1]\n t = ConvTranspose(x, w)\n"
