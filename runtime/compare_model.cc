@@ -221,8 +221,8 @@ class ModelComparison {
     return tensors;
   }
 
-  /// `worst` of what does not hold is infinite where no error of the parts can explain it. By a jump they may
-  /// explain any.
+  /// `worst` of what does not hold is infinite where no error of the parts can explain it. By a jump they
+  /// may explain any.
   Comparison compareFloats(const std::vector<size_t>& compared, const Tensors& before, const Tensors& after) const {
     Comparison result;
     result.scope = "in float: ";

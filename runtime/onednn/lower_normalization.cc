@@ -210,24 +210,23 @@ bool lowerBatchNormalization(Planner& p, int n, const Epilogue& e) {
   return true;
 }
 
-/// Tensors [N, C, V] whose images are gap-free ranges, each with the elements of a channel in an order of its own,
-/// which sums do not see: all elements of an image are one channel, or so many neighbours in each row are one (a group
-/// of channels that are last). Nullopt: they lie otherwise.
+/// Tensors [N, C, V] whose images are gap-free ranges, of which each row has so many neighbours of each channel, one
+/// channel after the other (groups of channels that are last; all of V: channels that lie by themselves), in whatever
+/// order: sums do not see it. Nullopt: they lie otherwise.
 std::optional<int64_t> neighboursOf(const Access& access) {
   if (access.rank() != 3 || access.fills()) return std::nullopt;
   const int64_t channels = std::ssize(access.tables[1]), positions = std::ssize(access.tables[2]);
-  std::vector<int64_t> lies = access.tables[2];
-  std::sort(lies.begin(), lies.end());
-  int64_t together = 1;
-  while (together < positions && lies[static_cast<size_t>(together)] == lies[0] + together)
-    ++together;
-  if (lies[0] != 0 || positions % together != 0) return std::nullopt;
-  for (int64_t v = 0; v < positions; ++v) {
-    if (lies[static_cast<size_t>(v)] != v / together * together * channels + v % together) return std::nullopt;
+  const int64_t together = channels > 1 ? access.tables[1][1] : positions, row = together * channels;
+  if (together < 1 || access.tables[1] != multiples(channels, together) ||
+      access.tables[0] != multiples(std::ssize(access.tables[0]), channels * positions))
+    return std::nullopt;
+  std::vector<bool> taken(static_cast<size_t>(positions));
+  for (const int64_t at : access.tables[2]) {
+    const int64_t v = at / row * together + at % row;
+    if (at < 0 || at % row >= together || v >= positions || taken[static_cast<size_t>(v)]) return std::nullopt;
+    taken[static_cast<size_t>(v)] = true;
   }
-  const bool areNeighbours = access.tables[1] == multiples(channels, together) &&
-                             access.tables[0] == multiples(std::ssize(access.tables[0]), channels * positions);
-  return areNeighbours ? std::optional(together) : std::nullopt;
+  return positions % together == 0 ? std::optional(together) : std::nullopt;
 }
 
 /// With scale and shift after its own, then a sum, then bounds.
@@ -253,13 +252,14 @@ bool lowerInstanceNormalization(Planner& p, int n, const Epilogue& e) {
                       .epsilon = static_cast<float>(node.number("epsilon")),
                       .bounds = behind->bounds};
   const Place& there = p.place(node.operands[0]);
-  const auto neighbours = blocksOf(there.access) ? std::nullopt : neighboursOf(there.access);
-  if (neighbours && extents[1] > 1) {
-    kernel.together = *neighbours;
-    kernel.width = *neighbours * extents[1];
-    kernel.positions /= *neighbours;
-  }
-  if (neighbours) {
+  if (const auto neighbours = blocksOf(there.access) ? std::nullopt : neighboursOf(there.access)) {
+    if (*neighbours == kernel.positions) {
+      kernel.groups = extents[1];
+    } else {
+      kernel.together = *neighbours;
+      kernel.width = *neighbours * extents[1];
+      kernel.positions /= *neighbours;
+    }
     emitWithSum(p, n, e, std::move(kernel), Place(there));
     p.note(n, "a kernel of our own: groups where they lie");
     return true;

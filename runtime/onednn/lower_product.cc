@@ -102,8 +102,7 @@ Columns columnsOf(const Window& w, const Extents& kernel, const std::vector<floa
 }  // namespace
 
 bool lowerAsProduct(Planner& p, int n, const Window& w, const Epilogue& e) {
-  const int64_t addends = elementCount(w.kernel) + (e.sum() ? 1 : 0);
-  if (w.group != 1 || addends > kMostAddends || !behindOf(e)) return false;
+  if (w.group != 1 || elementCount(w.kernel) + (e.sum() ? 1 : 0) > kMostAddends || !behindOf(e)) return false;
   const Value kernel = p.node(n).operands[1];
   const Columns c = columnsOf(w, p.extents(kernel), e.scale);
   const memory::desc right = c.weightsLeft || p.options().once ? c.right : anyForm(c.right.dims());
@@ -122,18 +121,13 @@ bool lowerAsProduct(Planner& p, int n, const Window& w, const Epilogue& e) {
   }
   step->add(DNNL_ARG_DST, c.product, p.engine(), columns.buffer, 0);
   p.emit(std::move(step));
-  std::vector<Place> parts;
+  std::vector<Place> addends;
   for (Access& a : addendsOf(w, columns.access, true))
-    parts.push_back({columns.buffer, std::move(a)});
+    addends.push_back({columns.buffer, w.resultForm(std::move(a))});
+  y.access = w.resultForm(std::move(y.access));
   Epilogue behind = e;
   behind.scale.clear();  // in the kernel
-  if (const Value* other = e.sum()) {
-    const Place there = p.as(*other, w.resultForm(c.y));
-    parts.push_back({there.buffer, w.callForm(there.access)});
-    behind.post.erase(behind.post.begin());  // where behindOf() lets a sum be
-  }
-  if (!p.emitSum(y, parts, behind)) return false;
-  y.access = w.resultForm(std::move(y.access));
+  if (!p.emitSum(y, addends, behind)) return false;
   p.define(e.result, std::move(y));
   p.note(n, std::string(how.impl_info_str()) + " and a sum over taps");
   return true;

@@ -599,6 +599,10 @@ inline const EngineCase kEngineCases[] = {
      "t = Conv(x, w)\n r = Conv(x, k)\n f = Reshape(t) shape=[2, 1, 840]\n g = Reshape(r) shape=[2, 1, 840]\n"
      "u = InstanceNormalization(f, s, b)\n v = Add(u, g)\n h = Reshape(v) shape=[2, 20, 7, 6]\n y = Relu(h)",
      1e-5},
+    {"group normalisation of transposed maps",
+     "x: [2, 6, 3, 4]\n s: const [3]\n b: const [3]\n t = Transpose(x) perm=[0, 1, 3, 2]\n"
+     "f = Reshape(t) shape=[2, 3, 24]\n y = InstanceNormalization(f, s, b)",
+     1e-5},
     {"group normalisation of rows",
      "x: [2, 30, 4]\n s: const [2]\n b: const [2]\n t = Transpose(x) perm=[0, 2, 1]\n"
      "f = Reshape(t) shape=[2, 2, 60]\n y = InstanceNormalization(f, s, b)",
