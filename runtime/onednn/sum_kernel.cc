@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <tuple>
 
 #include "ir/wide_loops.h"
 
@@ -13,6 +14,8 @@ namespace pet::onednn {
 using plan::kFill;
 
 namespace {
+
+constexpr int64_t kMostPhases = 8;
 
 int64_t stepOf(const std::vector<int64_t>& table) {
   return table.size() > 1 ? table[1] - table[0] : std::numeric_limits<int64_t>::max();
@@ -38,6 +41,33 @@ PET_WIDE_LOOPS void keepBetween(const plan::Bounds& of, float* y, int64_t count)
   const plan::Bounds bounds = of;  // which y cannot lie over
   for (int64_t i = 0; i < count; ++i)
     y[i] = bounds(y[i]);
+}
+
+/// y[i · phases + p] = rows[p][i]; `rows` lie one behind the other, the first as long as any.
+PET_WIDE_LOOPS void interleave(float* __restrict y, const float* __restrict rows, int64_t phases, int64_t count) {
+  const int64_t length = (count + phases - 1) / phases;
+  if (phases == 2) {
+    const float* odd = rows + length;
+    for (int64_t i = 0; i < count / 2; ++i) {
+      y[2 * i] = rows[i];
+      y[2 * i + 1] = odd[i];
+    }
+    if (count % 2 != 0) y[count - 1] = rows[length - 1];
+    return;
+  }
+  for (int64_t p = 0; p < phases; ++p) {
+    const float* row = rows + p * length;
+    for (int64_t i = p; i < count; i += phases)
+      y[i] = *row++;
+  }
+}
+
+/// Every `phases`-th entry, from `phase` on.
+std::vector<int64_t> entriesOf(const std::vector<int64_t>& table, int64_t phases, int64_t phase) {
+  std::vector<int64_t> result;
+  for (int64_t i = phase; i < std::ssize(table); i += phases)
+    result.push_back(table[static_cast<size_t>(i)]);
+  return result;
 }
 
 /// y[i] += x[i · step].
@@ -76,8 +106,24 @@ SumKernel::SumKernel(const Access& to, const std::vector<Access>& addends, std::
   }
   for (size_t i = 0; i + 1 < to_.size(); ++i)
     lines_ *= static_cast<int64_t>(to_[i].size());
+  auto segments = [&](const Access& a, int64_t phases) {
+    std::vector<std::vector<Segment>> result;
+    for (int64_t phase = 0; phase < phases; ++phase)
+      result.push_back(segmentsOf(entriesOf(innerOf(a), phases, phase)));
+    return result;
+  };
+  size_t fewest = std::numeric_limits<size_t>::max();
+  const int64_t most = std::min(kMostPhases, std::max<int64_t>(count_, 1));
+  for (int64_t phases = 1; phases <= most && fewest > addends.size(); ++phases) {
+    size_t pieces = 0;
+    for (const Access& a : addends) {
+      for (const auto& phase : segments(a, phases))
+        pieces += phase.size();
+    }
+    if (pieces < fewest) std::tie(fewest, phases_) = std::pair(pieces, phases);
+  }
   for (const Access& a : addends)
-    addends_.push_back({outerOf(a), segmentsOf(innerOf(a)), a.offset});
+    addends_.push_back({outerOf(a), segments(a, phases_), a.offset});
 }
 
 std::vector<SumKernel::Segment> SumKernel::segmentsOf(const std::vector<int64_t>& table) {
@@ -96,13 +142,14 @@ std::vector<SumKernel::Segment> SumKernel::segmentsOf(const std::vector<int64_t>
   return segments;
 }
 
-void SumKernel::start(float* row, int64_t channel) const {
+void SumKernel::start(float* row, int64_t phase, int64_t channel) const {
   if (bias_.empty()) {
-    std::fill_n(row, count_, 0.0F);
+    std::fill_n(row, lengthOf(phase), 0.0F);
   } else if (channelAt_ < 0) {
-    std::copy_n(bias_.data(), count_, row);
+    for (int64_t i = phase; i < count_; i += phases_)
+      *row++ = bias_[static_cast<size_t>(i)];
   } else {
-    std::fill_n(row, count_, bias_[static_cast<size_t>(channel)]);
+    std::fill_n(row, lengthOf(phase), bias_[static_cast<size_t>(channel)]);
   }
 }
 
@@ -134,26 +181,33 @@ void SumKernel::runLine(int64_t line, float* to, const float* const* from) const
     if (!outside) active[count++] = {&addends_[k], from[k] + offset};
   }
   std::array<const float*, kMostAddends> whole;  // of a row, addends that lie as it does
+  std::vector<float> apart(static_cast<size_t>(phases_ == 1 ? 0 : phases_ * lengthOf(0)));
   // A row at a time, all its addends, so that it stays in the first-level cache.
   for (size_t i = 0; i < to_[last].size(); ++i) {
     at[last] = i;
     float* row = target + to_[last][i];
-    start(row, channelAt_ < 0 ? 0 : static_cast<int64_t>(at[static_cast<size_t>(channelAt_)]));
-    size_t rows = 0;
-    for (size_t k = 0; k < count; ++k) {
-      int64_t step = active[k].addend->tables[last][i];
-      if (step == kFill) continue;
-      for (const Segment& s : active[k].addend->segments) {
-        const float* x = active[k].from + step + s.from;
-        if (s.step == 1 && s.count == count_) {
-          whole[rows++] = x;
-        } else {
-          addTo(row + s.at, x, s.count, s.step);
+    const int64_t channel = channelAt_ < 0 ? 0 : static_cast<int64_t>(at[static_cast<size_t>(channelAt_)]);
+    for (int64_t phase = 0; phase < phases_; ++phase) {
+      const int64_t length = lengthOf(phase);
+      float* sum = phases_ == 1 ? row : apart.data() + phase * lengthOf(0);
+      start(sum, phase, channel);
+      size_t rows = 0;
+      for (size_t k = 0; k < count; ++k) {
+        const int64_t step = active[k].addend->tables[last][i];
+        if (step == kFill) continue;
+        for (const Segment& s : active[k].addend->segments[static_cast<size_t>(phase)]) {
+          const float* x = active[k].from + step + s.from;
+          if (s.step == 1 && s.count == length) {
+            whole[rows++] = x;
+          } else {
+            addTo(sum + s.at, x, s.count, s.step);
+          }
         }
       }
+      addRows(sum, whole.data(), rows, length);
+      if (bounds_.areSome()) keepBetween(bounds_, sum, length);
     }
-    addRows(row, whole.data(), rows, count_);
-    if (bounds_.areSome()) keepBetween(bounds_, row, count_);
+    if (phases_ > 1) interleave(row, apart.data(), phases_, count_);
   }
 }
 

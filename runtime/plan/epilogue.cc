@@ -78,21 +78,36 @@ class Growing {
       return true;
     }
     auto numbers = perChannel(*constant, extents_, channel_);
-    if (!numbers || !epilogue_.post.empty() || (op == "Div" && !first)) return false;
+    if (!numbers || (op == "Div" && !first)) return false;
+    if (!epilogue_.post.empty()) return takeLinear(op, first, *numbers);
     epilogue_.complete(extents_[channel_]);
-    for (size_t c = 0; c < numbers->size(); ++c) {
-      float &scale = epilogue_.scale[c], &shift = epilogue_.shift[c], by = (*numbers)[c];
-      if (op == "Sub" && !first) {
-        scale = -scale;
-        shift = by - shift;
-      } else if (op == "Add" || op == "Sub") {
-        shift += op == "Add" ? by : -by;
-      } else {
-        scale = op == "Mul" ? scale * by : scale / by;
-        shift = op == "Mul" ? shift * by : shift / by;
-      }
-    }
+    for (size_t c = 0; c < numbers->size(); ++c)
+      applyTo(epilogue_.scale[c], epilogue_.shift[c], op, first, (*numbers)[c]);
     return true;
+  }
+
+  /// Behind a function or a sum, with one number for all channels.
+  bool takeLinear(std::string_view op, bool first, const std::vector<float>& numbers) {
+    const float by = numbers[0];
+    if (std::any_of(numbers.begin(), numbers.end(), [&](float x) { return x != by; })) return false;
+    auto* last = std::get_if<Activation>(&epilogue_.post.back());
+    if (!last || last->function != Function::kLinear)
+      last = &std::get<Activation>(epilogue_.post.emplace_back(Activation{Function::kLinear, 1, 0}));
+    applyTo(last->alpha, last->beta, op, first, by);
+    return true;
+  }
+
+  /// scale x + shift becomes (scale x + shift) `op` by, or by `op` that where it does not come first.
+  static void applyTo(float& scale, float& shift, std::string_view op, bool first, float by) {
+    if (op == "Sub" && !first) {
+      scale = -scale;
+      shift = by - shift;
+    } else if (op == "Add" || op == "Sub") {
+      shift += op == "Add" ? by : -by;
+    } else {
+      scale = op == "Mul" ? scale * by : scale / by;
+      shift = op == "Mul" ? shift * by : shift / by;
+    }
   }
 
   const Planner& planner_;

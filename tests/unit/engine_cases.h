@@ -56,6 +56,17 @@ inline const EngineCase kEngineCases[] = {
      "x: [2, 32, 5, 9, 8]\n w: const [48, 32, 3, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1, 1, 1]", 1e-4, true},
     {"conv 3-d by winograd, an even number of taps, unlike pads",
      "x: [1, 64, 3, 9, 8]\n w: const [64, 64, 2, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 0, 1, 1]", 1e-4, true},
+    {"conv, one number for all channels behind a function",
+     "x: [2, 6, 5, 4]\n w: const [20, 6, 3, 3]\n s: const [1]\n b: const [1, 1, 1]\n t = Conv(x, w) pads=[1, 1, 1, "
+     "1]\n "
+     "u = Relu(t)\n v = Mul(s, u)\n q = Add(v, b)\n y = Sub(b, q)"},
+    {"conv, a number behind a sum",
+     "x: [2, 6, 5, 4]\n w: const [20, 6, 3, 3]\n v: const [20, 6, 3, 3]\n s: const [1]\n r = Conv(x, v) pads=[1, 1, 1, "
+     "1]\n t = Conv(x, w) pads=[1, 1, 1, 1]\n a = Add(t, r)\n u = Mul(a, s)\n y = Relu(u)"},
+    {"conv by winograd, a number behind a function",
+     "x: [1, 64, 16, 16]\n w: const [64, 64, 3, 3]\n s: const [1]\n t = Conv(x, w) pads=[1, 1, 1, 1]\n u = Relu(t)\n v "
+     "= Sub(u, s)\n y = Relu(v)",
+     1e-4, true},
     {"conv, unlike pads", "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 2]\n y = Conv(x, w) pads=[2, 0, 1, 1]"},
     {"conv, strides", "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1] strides=[2, 3]"},
     {"conv, dilated", "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 3]\n y = Conv(x, w) pads=[2, 2, 2, 2] dilations=[2, 2]"},
@@ -198,6 +209,19 @@ inline const EngineCase kEngineCases[] = {
     {"conv to few channels, then a sum",
      "x: [2, 8, 9, 8]\n z: [2, 2, 9, 8]\n w: const [2, 8, 3, 3]\n t = Conv(x, w) pads=[1, 1, 1, 1]\n u = Add(t, z)\n"
      "y = Relu(u)"},
+    {"transposed, two phases of an odd width, few channels",
+     "x: [2, 6, 5, 5]\n w: const [6, 3, 3, 3]\n b: const [3, 1, 1]\n t = ConvTranspose(x, w) strides=[2, 2] pads=[1, "
+     "1, 1, 1]\n u = Add(t, b)\n y = Relu(u)"},
+    {"transposed, three phases of unlike lengths",
+     "x: [2, 6, 4, 7]\n w: const [6, 2, 5, 5]\n y = ConvTranspose(x, w) strides=[3, 3] pads=[1, 1, 1, 1]"},
+    {"transposed, phases that no tap reaches",
+     "x: [1, 6, 3, 9]\n w: const [6, 2, 2, 2]\n b: const [2, 1, 1]\n t = ConvTranspose(x, w) strides=[5, 5]\n y = "
+     "Add(t, b)"},
+    {"transposed, more phases than a row is added up in",
+     "x: [1, 6, 3, 5]\n w: const [6, 2, 11, 11]\n y = ConvTranspose(x, w) strides=[9, 9]"},
+    {"transposed, taps apart between strides",
+     "x: [1, 6, 5, 9]\n w: const [6, 2, 3, 3]\n y = ConvTranspose(x, w) strides=[2, 2] dilations=[2, 3] pads=[1, 2, 1, "
+     "0]"},
     {"transposed, groups", "x: [2, 6, 5, 4]\n w: const [6, 2, 3, 3]\n y = ConvTranspose(x, w) group=3"},
     {"transposed from one position",
      "x: [4, 10, 1, 1]\n w: const [10, 6, 4, 4]\n b: const [6, 1, 1]\n t = ConvTranspose(x, w)\n"

@@ -30,6 +30,12 @@ const PlaceCase kPlaces[] = {
     {"moves are views", "x: [2, 3, 4, 5]\n t = Transpose(x) perm=[0, 2, 3, 1]\n y = Relu(t)", "t", "a view"},
     {"constants are folded", "x: [4, 5]\n w: const [5, 6]\n v = Neg(w)\n y = MatMul(x, v)", "v", ""},
     {"relu goes with a conv", "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 3]\n t = Conv(x, w)\n y = Relu(t)", "y", "with t"},
+    {"a number for all channels goes with a conv behind its function",
+     "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 3]\n s: const [1]\n t = Conv(x, w)\n u = Relu(t)\n y = Mul(u, s)", "y",
+     "with t"},
+    {"numbers that differ by channel do not",
+     "x: [1, 4, 9, 8]\n w: const [6, 4, 3, 3]\n s: const [6, 1, 1]\n t = Conv(x, w)\n u = Relu(t)\n y = Mul(u, s)", "y",
+     "!with t"},
     {"a residual goes with the taps of a transposed conv",
      "x: [1, 8, 9, 8]\n z: [1, 20, 18, 16]\n w: const [8, 20, 4, 4]\n"
      "t = ConvTranspose(x, w) strides=[2, 2] pads=[1, 1, 1, 1]\n u = Add(z, t)\n y = Relu(u)",
