@@ -53,6 +53,7 @@ FAMILIES = [
     ("from-the-left", ["linear-channels"], False, ["Layout", "MatMul", "Add"], 1),
     ("columns", ["convtranspose-s2"], False, ["MatMul", "Col2Im"], 2),  # each image, and the batch as one
     ("frames", ["conv3d"], False, ["Conv", "Layout"], 2),
+    ("frames", ["conv3d-depthwise-s1x2x2"], False, ["Conv", "Layout"], 3),
     ("row-as-image", ["conv1d", "conv1d-d3", "conv1d-depthwise", "conv1d-depthwise-causal"], False, ["Conv"], 1),
     ("flipped-kernel", ["conv1d", "conv3d"], False, ["ConvTranspose"], 1),
     ("exchanged", ["conv-rows-after-columns"], False, ["Conv", "Add"], 1),  # first what shrinks the most

@@ -176,6 +176,9 @@ MODELS = {
         [node("Conv", ["x", "w", "b"], ["y"], pads=[2] * 6, group=8)],
         {"x": [2, 8, 5, 9, 7]}, ["y"], {"w": weights(8, 1, 5, 5, 5), "b": weights(8)},
         ["conv3d-depthwise-5/sum(conv-gC(frames(x)))"]),
+    "pooled queries": (  # MViT's; windows leave some of the last columns unread
+        [node("Conv", ["x", "w"], ["y"], pads=[1] * 6, strides=[1, 2, 2], group=8)],
+        {"x": [2, 8, 4, 9, 12]}, ["y"], {"w": weights(8, 1, 3, 3, 3)}, ["conv3d-depthwise-s1x2x2/sum(conv-s2-gC(frames(x)))"]),
     "electrodes": (  # EEGNet's first two layers
         [node("Conv", ["x", "v", "a"], ["t"], pads=[0, 8, 0, 8]), node("Conv", ["t", "w", "b"], ["u"], group=4), node("Elu", ["u"], ["y"])],
         {"x": [2, 1, 11, 40]}, ["y"],

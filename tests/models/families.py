@@ -120,6 +120,7 @@ FAMILIES = {
     "conv_1x1_one_output": one("1x1 Conv to 1", 7.15, 1, 64, 128, 128),
     "conv3d_depthwise_5": one("depthwise Conv 5x5x5", 10.1, 1, 64, 8, 14, 14),
     "conv3d_depthwise_3": one("depthwise Conv 3x3x3", 3.83, 1, 108, 8, 20, 20),
+    "conv3d_depthwise_s2": one("... with stride 2 within a frame", 2.07, 1, 108, 8, 20, 20),
     "conv1d_depthwise_31": one("depthwise Conv 1-d of 31", 5.08, 1, 512, 200),
     "conv1d_depthwise_31_between": one("... between Convs of 1", 1.7, 1, 512, 200),
     "conv1d_depthwise_7": one("depthwise Conv 1-d of 7", 2.77, 1, 512, 200),

@@ -369,6 +369,7 @@ MAKERS = {
     "resize_linear_3d_between": between(32, resize("trilinear", scale_factor=2), conv=nn.Conv3d),
     "conv3d_depthwise_5": conv3d(64, 64, 5, padding=2, groups=64),
     "conv3d_depthwise_3": conv3d(108, 108, 3, padding=1, groups=108, bias=False),
+    "conv3d_depthwise_s2": conv3d(108, 108, 3, (1, 2, 2), padding=1, groups=108, bias=False),
     "conv1d_depthwise_31": conv1d(512, 512, 31, padding=15, groups=512),
     "conv1d_depthwise_31_between": between(512, conv1d(512, 512, 31, padding=15, groups=512), conv=nn.Conv1d),
     "conv1d_depthwise_7": conv1d(512, 512, 7, padding=3, groups=512),

@@ -32,8 +32,7 @@ TEST(CudaHost, EveryOperatorAndModelIsTheReference) {
 }
 
 std::unique_ptr<CudaModel> modelOf(const std::string& name, const std::shared_ptr<Device>& device) {
-  const auto* found = std::find_if(std::begin(kEngineCases), std::end(kEngineCases),
-                                   [&](const EngineCase& c) { return c.name == name; });
+  const auto found = std::ranges::find(engineCases(), name, &EngineCase::name);
   auto program = parseProgram(found->text, "test");
   EXPECT_TRUE(program) << program.error().message();
   auto model = CudaModel::prepare(*program, inputsFrom<float>(draw(*program, false)), device);
@@ -51,7 +50,7 @@ TEST(CudaHost, AttentionIsOneCall) {
   const std::set<std::string> inPieces{"attention whose weights are read twice", "attention along queries",
                                        "attention, weighed keys", "attention, scaled by a negative number"};
   int seen = 0;
-  for (const EngineCase& c : kEngineCases) {
+  for (const EngineCase& c : engineCases()) {
     if (c.name.rfind("attention", 0) != 0) continue;
     const std::string how = howOf(c.name, device);
     EXPECT_EQ(how.find("host attention") == std::string::npos, inPieces.contains(c.name)) << c.name << "\n" << how;

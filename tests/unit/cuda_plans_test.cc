@@ -67,7 +67,7 @@ TEST(CudaPlans, AreBuiltForAllThatThePlannerAsksFor) {
     Counts counts;
     for (const EngineModel& m : kEngineModels)
       prepare(m.name, m.text, device, counts);
-    for (const EngineCase& c : kEngineCases)
+    for (const EngineCase& c : engineCases())
       prepare(c.name, c.text, device, counts);
     EXPECT_GE(counts.planned, 80);
     EXPECT_EQ(counts.left, 0);
@@ -187,7 +187,7 @@ TEST(CudaPlans, AttentionIsOneCallWhereCudnnCanCompileIt) {
     auto device = described("h200", precision);
     ASSERT_TRUE(device);
     size_t seen = 0;
-    for (const EngineCase& c : kEngineCases) {
+    for (const EngineCase& c : engineCases()) {
       if (!kAttentionOfCudnn.contains(c.name)) continue;
       SCOPED_TRACE(c.name);
       auto program = parseProgram(c.text, "test");

@@ -36,7 +36,7 @@ inline std::vector<DeviceRun> prepared(
     TensorMap tensors = integers || tolerance > 0 ? draw(*program, integers) : drawModel(*program);
     runs.push_back({name, *program, std::move(tensors), tolerance, nullptr});
   };
-  for (const EngineCase& c : kEngineCases)
+  for (const EngineCase& c : engineCases())
     add(c.name, c.text, c.tolerance == 0, c.tolerance);
   for (const EngineModel& m : kEngineModels)
     add(m.name, m.text, false, 0);

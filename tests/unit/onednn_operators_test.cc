@@ -55,7 +55,7 @@ std::string nameOf(const testing::TestParamInfo<EngineCase>& test) {
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, OneDnnOperators, testing::ValuesIn(kEngineCases), nameOf);
+INSTANTIATE_TEST_SUITE_P(All, OneDnnOperators, testing::ValuesIn(engineCases()), nameOf);
 
 /// What is done otherwise where it is large.
 const EngineCase kLarge[] = {

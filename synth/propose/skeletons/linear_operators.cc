@@ -97,6 +97,24 @@ class LinearOperators {
     return true;
   }
 
+  /// The window of the pattern's own Conv along dimension d, if it has these extents and this stride: of a remainder
+  /// that no window reaches it says more than they do.
+  struct OwnWindow {
+    Expr pads, reach;  ///< of both ends; of its taps, less one
+  };
+  std::optional<OwnWindow> ownWindow(size_t d, int64_t stride) const {
+    const Node& own = facts_.root();
+    if (!facts_.single || !own.is(ops::kConv)) return std::nullopt;
+    const Shape& x = facts_.program.shape(own.operands[0]);
+    const size_t at = d + x.size() - x_.size(), spatial = x.size() - 2;
+    if (x.size() < x_.size() || x[at] != x_[d] || own.shapes[0][at] != y_[d]) return std::nullopt;
+    if (own.list("strides")[at - 2] != Expr(stride)) return std::nullopt;
+    const Expr taps = facts_.program.shape(own.operands[1])[at].affine();
+    const auto dilation = own.list("dilations")[at - 2].asConstant();
+    if (!dilation) return std::nullopt;
+    return OwnWindow{own.list("pads")[at - 2] + own.list("pads")[at - 2 + spatial], (taps - 1) * *dilation};
+  }
+
   /// Pads at the end are such that the output has the extents that are wanted. With a border, a Pad of that mode is in
   /// front of the operator instead.
   void window(bool transposed, const Expr& group, int64_t stride, int64_t dilation, const std::string& border = "") {
@@ -116,7 +134,10 @@ class LinearOperators {
       const Expr &n = x_[d].affine(), &v = y_[d].affine();
       made.hole.emplace_back(Expr::variable(t.extent));
       pads.push_back(begin);
-      ends.push_back(transposed ? (n - 1) * stride + reach + 1 - begin - v : (v - 1) * stride + reach + 1 - n - begin);
+      const auto own = transposed ? std::nullopt : ownWindow(d, stride);
+      ends.push_back(transposed ? (n - 1) * stride + reach + 1 - begin - v
+                     : own      ? own->pads + reach - own->reach - begin
+                                : (v - 1) * stride + reach + 1 - n - begin);
       made.taps.push_back(std::move(t));
     }
     pads.insert(pads.end(), ends.begin(), ends.end());

@@ -56,6 +56,7 @@ def one_channel(g):
 
 def depthwise_frames(g):
     """Frames as a batch, a Conv of two axes for each tap in time, and their sum."""
+    strides = attribute(g, "strides")[1:]
     weight, bias = conv_weights(g)
     _, channels, frames, height, width = g.extents()
     taps, side = weight.shape[2], weight.shape[3]
@@ -64,9 +65,9 @@ def depthwise_frames(g):
     parts = []
     for tap in range(taps):
         operands = [g.slice(x, 0, tap, tap + frames), weight[:, :, tap], *([bias] if bias is not None and not tap else [])]
-        parts.append(g.Conv(*operands, kernel_shape=[side, side], pads=[side // 2] * 4, group=channels))
+        parts.append(g.Conv(*operands, kernel_shape=[side, side], pads=[side // 2] * 4, strides=strides, group=channels))
     total = g.Sum(*parts)
-    return g.reshape(g.transpose(g.reshape(total, 1, frames, channels, height, width), 0, 2, 1, 3, 4), *g.result())
+    return g.reshape(g.transpose(g.reshape(total, 1, frames, channels, *g.result()[3:]), 0, 2, 1, 3, 4), *g.result())
 
 
 def row(g, x=None, node=0, pads=None):
@@ -197,6 +198,7 @@ EQUAL = {
     "conv_1x1_one_output": one_channel,
     "conv3d_depthwise_5": depthwise_frames,
     "conv3d_depthwise_3": depthwise_frames,
+    "conv3d_depthwise_s2": depthwise_frames,
     "conv1d_depthwise_31": row,
     "conv1d_depthwise_31_between": inside_convs(lambda g, x: row(g, x, 1), -1),
     "conv1d_depthwise_7": row,
