@@ -15,7 +15,7 @@ using plan::kFill;
 
 namespace {
 
-constexpr int64_t kMostPhases = 8;
+constexpr int64_t kMostPhases = 8;  ///< of a row: the largest stride that models have along rows of few channels
 
 int64_t stepOf(const std::vector<int64_t>& table) {
   return table.size() > 1 ? table[1] - table[0] : std::numeric_limits<int64_t>::max();

@@ -88,6 +88,7 @@ class Growing {
 
   /// Behind a function or a sum, with one number for all channels.
   bool takeLinear(std::string_view op, bool first, const std::vector<float>& numbers) {
+    if (numbers.empty()) return false;
     const float by = numbers[0];
     if (std::any_of(numbers.begin(), numbers.end(), [&](float x) { return x != by; })) return false;
     auto* last = std::get_if<Activation>(&epilogue_.post.back());

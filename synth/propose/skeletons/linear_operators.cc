@@ -97,8 +97,8 @@ class LinearOperators {
     return true;
   }
 
-  /// The window of the pattern's own Conv along dimension d, if it has these extents and this stride: of a remainder
-  /// that no window reaches it says more than they do.
+  /// The window of the pattern's own Conv along dimension d, if it has these extents and this stride. Its pads serve
+  /// every size; what follows from the extents is negative where no window reaches the last rows.
   struct OwnWindow {
     Expr pads, reach;  ///< of both ends; of its taps, less one
   };
@@ -115,8 +115,8 @@ class LinearOperators {
     return OwnWindow{own.list("pads")[at - 2] + own.list("pads")[at - 2 + spatial], (taps - 1) * *dilation};
   }
 
-  /// Pads at the end are such that the output has the extents that are wanted. With a border, a Pad of that mode is in
-  /// front of the operator instead.
+  /// Pads at the end are those of the own window, less what taps and pads at the beginning differ by; else such that
+  /// the output has the extents that are wanted. With a border, a Pad of that mode is in front of the operator instead.
   void window(bool transposed, const Expr& group, int64_t stride, int64_t dilation, const std::string& border = "") {
     if (!(transposed ? covers(y_, x_, stride) : covers(x_, y_, stride))) return;
     const Dim &in = x_[1], &out = y_[1];
