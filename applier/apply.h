@@ -20,6 +20,13 @@ enum class RecordsChecked {
 /// The name by which `skip` keeps guards of rows that need none.
 inline constexpr std::string_view kRowGuards = "row-guards";
 
+/// What --measure did about rules that fit, but were not timed at sizes like the model's.
+struct UntunedTimed {
+  size_t points = 0, timed = 0;  ///< of rules at shapes; how many of them were timed
+  std::string file = "";         ///< where that is kept
+  std::string problem = "";      ///< why there are not more, but for the budget
+};
+
 struct ApplyReport {
   std::vector<Fired> fired;
   std::vector<std::string> leftOut;  ///< nodes that guarded rows which need no guard (applier/read/row_guards.h)
@@ -51,7 +58,9 @@ struct ApplyReport {
   /// The machine that is rewritten for, and whether some timing is of it: apply() only knows costs, its caller knows.
   Machine machine = {};
   bool isMachineTimed = false;
-  bool isDeviceTuned = true;  ///< false: nothing at all was timed on the device; as above
+  bool isDeviceTuned = true;               ///< false: nothing at all was timed on the device; as above
+  std::vector<std::string> versions = {};  ///< of the device's engine, that something was timed on; as above
+  std::optional<UntunedTimed> untuned = std::nullopt;  ///< as above
 };
 
 struct Applied {

@@ -131,6 +131,10 @@ std::string print(const IndexMapSpec& map) {
   return text + " where " + joined(map.guards, ", ", [](const Constraint& g) { return g.str(); });
 }
 
+std::string printStatement(const Program& program, const Node& node) {
+  return statementText(program, node);
+}
+
 std::string printStatements(const Program& program, std::string_view indent) {
   std::string out;
   const auto& nodes = program.nodes();

@@ -106,6 +106,8 @@ Expected<Program> parseProgram(std::string_view text, std::string_view file);
 std::string print(const Program& program, std::string_view indent = "");
 /// Only the statements, without the inputs' declarations.
 std::string printStatements(const Program& program, std::string_view indent = "");
+/// Of one node that is no input: "y = Conv(x, w) pads=[1, 1, 1, 1]".
+std::string printStatement(const Program& program, const Node& node);
 std::string print(const LayoutSpec& layout);
 std::string print(const IndexMapSpec& map);
 

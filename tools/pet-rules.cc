@@ -9,6 +9,7 @@
 #include "rules/pack/file.h"
 #include "rules/pack/pack.h"
 #include "rules/text.h"
+#include "rules/values.h"
 #include "synth/numerics/numerics.h"
 #include "tools/common/last_words.h"
 #include "tools/common/parallel.h"
@@ -75,6 +76,7 @@ Expected<void> list(const Options& o) {
                      {"boxes", r.boxes.size()},
                      {"verdict", notes->evidence[r.name]["verdict"]},
                      {"numerics", r.numerics.str()},
+                     {"values", valuesAsked(set->findPattern(r.pattern)->program)},
                      {"source", notes->evidence[r.name]["source"]},
                      {"hash", hash}});
     rows.push_back({r.name, r.pattern, r.family, std::to_string(r.depth), std::to_string(r.boxes.size()),
@@ -96,6 +98,8 @@ Expected<void> show(const Options& o) {
   std::string text = fmt::format("# {}\n", ruleHash(pattern, **rule));
   for (const auto& [key, value] : notes->evidence[(*rule)->name])
     text += fmt::format("# {}: {}\n", key, value);
+  for (const std::string& asked : valuesAsked(pattern.program))
+    text += fmt::format("# for models whose constants are: {}\n", asked);
   auto pays = rules::wherePays(*set, **rule);
   if (!pays) return tl::unexpected(pays.error());
   return tool::print(text + *pays + "\n" + print(pattern) + "\n" + print(**rule));

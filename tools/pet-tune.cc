@@ -11,6 +11,7 @@
 #include "rules/pack/machine_text.h"
 #include "rules/pack/pack.h"
 #include "tools/common/cuda_device.h"
+#include "tools/common/points.h"
 #include "tools/common/runner.h"
 #include "tools/common/share.h"
 #include "tools/common/status_line.h"
@@ -105,6 +106,7 @@ tl::unexpected<Error> noOutput() {
 
 /// --add: timings of another run or machine, or of another form.
 Expected<void> add(const Options& o) {
+  if (auto known = tool::deviceNamed(o.device); !known) return tl::unexpected(known.error());
   if (o.output.empty()) return noOutput();
   PET_TRY(checkWritable(o.output));
   auto timings = resume(o.output);
@@ -173,7 +175,19 @@ struct Plan {
 
 /// What is to be timed are samples of the file.
 bool takesUnsure(const Options& o) {
-  return o.retake && o.models.empty() && o.shapes.empty();
+  return o.retake && o.models.empty() && o.shapes.empty() && o.points.empty();
+}
+
+Expected<std::vector<Job>> jobsOf(const RuleSet& rules,
+                                  const Grid& grid,
+                                  const Options& o,
+                                  const ReportProgress& show) {
+  if (o.points.empty()) return tune::plan(rules, grid, o, show);
+  auto text = readFile(o.points, ErrorKind::kUsage);
+  if (!text) return tl::unexpected(text.error());
+  auto points = tool::parsePoints(*text, o.points);
+  if (!points) return tl::unexpected(points.error());
+  return tune::planned(rules, *points, o);
 }
 
 /// A place that cannot be written is found before anything is timed.
@@ -196,7 +210,7 @@ Expected<Plan> planned(const Options& o) {
     plan.shipped.merge(*known);
   }
   if (takesUnsure(o)) return plan;
-  auto jobs = tune::plan(plan.rules, *grid, o, [&](std::string_view what, double share) { status.show(what, share); });
+  auto jobs = jobsOf(plan.rules, *grid, o, [&](std::string_view what, double share) { status.show(what, share); });
   if (!jobs) return tl::unexpected(jobs.error());
   plan.jobs = std::move(*jobs);
   return plan;
@@ -325,6 +339,11 @@ int runTool(int argc, char** argv) {
                  "time at the shapes of this model's sites; with --shapes, at both; with --show, say what predictions "
                  "for this model are worth")
       ->allow_extra_args(false)
+      ->check(isNamed());
+  app.add_option(
+         "--points", o.points,
+         "time at the points of this file alone, a line of JSON each: {\"rule\": NAME, \"shapes\": {\"N\": 1, ...}}, "
+         "and, if need be, \"place\" and \"opset\" as timings have them")
       ->check(isNamed());
   app.add_option("--runs", o.runs, "the largest number of timed runs of each side")
       ->capture_default_str()

@@ -107,7 +107,8 @@ CostsOrReason hopefulCosts(
   for (const Bindings& sample : sizes.samples()) {
     gains.push_back(hopefulCostAt(rule, site, rewrite::numbersAt(site.symbols, sample), costs, policy));
     if (gains.back()) known.push_back(*gains.back());
-    if (!gains.back() && gains.back().error().kind == ReasonKind::kNotTuned) break;  // at no other sample either
+    const bool isUntuned = !gains.back() && gains.back().error().kind == ReasonKind::kNotTuned;
+    if (isUntuned && !policy.isMeasured) break;  // at no other sample either; who measures wants to know of all
   }
   if (auto loss = worstOf(gains, sizes)) return tl::unexpected(std::move(loss->reason));
   if (site.element != ElementType::kFloat && !policy.isMeasured) {

@@ -14,6 +14,7 @@
 #include "applier/round/quantized.h"
 #include "applier/write/emit.h"
 #include "rules/rewrite/bind.h"
+#include "rules/values.h"
 
 namespace pet {
 namespace {
@@ -83,7 +84,8 @@ void enterFired(const Seen& seen, const std::vector<Rewrite>& rewrites, const Co
     const double before = r.cost ? r.cost->pattern - beside : 0, after = r.cost ? r.cost->replacement - beside : 0;
     round.fired.push_back({seen.siteAt(r.site.anchor), r.rule->name, r.site.symbols, r.rule->numerics,
                            occupiedBoxes(*r.rule, typical), gain, r.cost ? r.cost->margin : 1, before, after,
-                           output.value_or(Extents{}), std::move(corrected), r.cost && r.cost->guessed});
+                           output.value_or(Extents{}), std::move(corrected), r.cost && r.cost->guessed,
+                           valuesAsked(pattern)});
   }
   if (!rewrites.empty()) round.places.insert(seen.place.key);
 }

@@ -60,6 +60,8 @@ struct Fired {
   /// The boxes, as positions of that result; empty where they are not boxes of its dimensions.
   std::vector<PositionBox> corrected = {};
   bool guessed = false;  ///< the gain is a guess: nothing like it was timed
+  std::vector<std::string> values =
+      {};  ///< that the rule asks of the model's constants, which have them: valuesAsked()
 };
 
 /// A rule, or all rules of a pattern, that were not applied.

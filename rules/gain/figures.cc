@@ -1,6 +1,8 @@
 #include "rules/gain/figures.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include "ir/work.h"
 
@@ -12,20 +14,30 @@ Expected<Figures> figuresOf(const Program& program, const Bindings& symbols) {
   try {
     Figures f;
     std::vector<bool> constant;
-    for (const Node& node : program.nodes()) {
-      bool given = node.is(ops::kInput);
+    std::set<Value> read;  // constants
+    const auto& nodes = program.nodes();
+    for (const Node& node : nodes) {
+      const bool given = node.is(ops::kInput);
       constant.push_back(given ? node.scalar("constant") == Expr(1)
                                : std::all_of(node.operands.begin(), node.operands.end(),
                                              [&](Value v) { return constant[static_cast<size_t>(v.node)]; }));
+      if (constant.back()) continue;
       if (given) {
         auto size = elementsOf(node.shapes[0], symbols);
         if (!size) return unknown(node);
-        (constant.back() ? f.weights : f.input) += *size;
-      } else if (!constant.back()) {
-        auto work = workOf(program, node, symbols);
-        if (!work || !(*work >= 0)) return unknown(node);
-        f.work += *work;
+        f.input += *size;
+        continue;
       }
+      auto work = workOf(program, node, symbols);
+      if (!work || !(*work >= 0)) return unknown(node);
+      f.work += *work;
+      std::copy_if(node.operands.begin(), node.operands.end(), std::inserter(read, read.end()),
+                   [&](Value v) { return constant[static_cast<size_t>(v.node)]; });
+    }
+    for (Value v : read) {
+      auto size = elementsOf(program.shape(v), symbols);
+      if (!size) return unknown(program.node(v));
+      f.weights += *size;
     }
     for (Value v : program.outputs()) {
       auto size = elementsOf(program.shape(v), symbols);

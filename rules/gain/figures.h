@@ -10,7 +10,7 @@ inline constexpr double kElementBytes = 4;  ///< timings are of float
 struct Figures {
   double work = 0;     ///< multiply-adds; one for each element that is computed some other way
   double input = 0;    ///< elements of the activations that it reads
-  double weights = 0;  ///< elements of the constants that it reads
+  double weights = 0;  ///< elements of the constants that it reads, as they are folded: Winograd's are larger ones
   double output = 0;   ///< elements that it makes
   friend bool operator==(const Figures&, const Figures&) = default;
 };

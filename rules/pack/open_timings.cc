@@ -15,14 +15,21 @@ Expected<OpenTimings> OpenTimings::open(const std::string& path) {
   return openBytes(std::move(*bytes), path);
 }
 
-Expected<OpenTimings> OpenTimings::openBoth(const std::string& path, const std::string& more) {
-  auto added = readTimings(more);
-  if (!added) return tl::unexpected(added.error());
+Expected<OpenTimings> OpenTimings::openAll(const std::vector<std::string>& paths) {
+  if (paths.empty()) return OpenTimings();
+  const std::string& path = paths[0];
+  if (paths.size() == 1) return open(path);
+  Timings added;
+  for (size_t i = 1; i < paths.size(); ++i) {
+    auto more = readTimings(paths[i]);
+    if (!more) return tl::unexpected(more.error());
+    added.merge(*more);
+  }
   auto text = readFile(path, ErrorKind::kPack);
   if (text && looksLikeDatabase(*text))
     text = readTimingsBytes(*text, path).map([](const Timings& t) { return print(t); });
   if (!text) return tl::unexpected(text.error());
-  return openBytes(*text + "\n" + print(*added), path);
+  return openBytes(*text + "\n" + print(added), path);
 }
 
 Expected<OpenTimings> OpenTimings::openBytes(std::string bytes, const std::string& name) {
@@ -80,11 +87,12 @@ Expected<std::vector<TimingSample>> OpenTimings::samples(const std::string& rule
   return timings.samples(ruleHash, device);
 }
 
-Expected<std::set<std::string>> OpenTimings::devices() const {
-  std::set<std::string> devices;
+Expected<std::set<TimedEngine>> OpenTimings::engines() const {
+  std::set<TimedEngine> engines;
+  const auto enter = [&](const TimingSample& s) { engines.insert({s.device, s.engine, s.version}); };
   std::set<const TimingSample*> settings;
   for (const TimingSample& s : database_.all())
-    devices.insert(s.device);
+    enter(s);
   for (const auto& [rule, lines] : lines_) {
     for (const Line& line : lines) {
       if (line.setting) {
@@ -93,11 +101,20 @@ Expected<std::set<std::string>> OpenTimings::devices() const {
       }
       auto sample = sampleOf(line);
       if (!sample) return tl::unexpected(sample.error());
-      devices.insert(sample->device);
+      enter(*sample);
     }
   }
   for (const TimingSample* setting : settings)
-    devices.insert(setting->device);
+    enter(*setting);
+  return engines;
+}
+
+Expected<std::set<std::string>> OpenTimings::devices() const {
+  auto all = engines();
+  if (!all) return tl::unexpected(all.error());
+  std::set<std::string> devices;
+  for (const TimedEngine& engine : *all)
+    devices.insert(engine.device);
   return devices;
 }
 

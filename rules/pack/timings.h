@@ -121,6 +121,12 @@ struct TimingNames {
   By<NamedRule> rules;
 };
 
+/// What something was timed on.
+struct TimedEngine {
+  std::string device, engine, version;
+  friend auto operator<=>(const TimedEngine&, const TimedEngine&) = default;
+};
+
 /// Reads either form, by its first bytes. Errors as for readPack.
 Expected<Timings> readTimings(const std::string& path);
 /// The same from memory; `name` stands in errors for the path.
@@ -135,13 +141,14 @@ class OpenTimings {
   OpenTimings& operator=(OpenTimings&&) = default;
   static Expected<OpenTimings> open(const std::string& path);
   static Expected<OpenTimings> openBytes(std::string bytes, const std::string& name);
-  /// Those of both files, either of which may be of any form; of one setting the sample of `more` counts. All of `more`
-  /// is parsed at once.
-  static Expected<OpenTimings> openBoth(const std::string& path, const std::string& more);
+  /// Those of several files of any form; of one setting the sample of the last one counts. All but the first are parsed
+  /// at once. None: no timings.
+  static Expected<OpenTimings> openAll(const std::vector<std::string>& paths);
 
   Expected<std::vector<TimingSample>> samples(const std::string& ruleHash, const std::string& device) const;
   Expected<std::vector<LayoutSample>> layouts(const std::string& device) const;
   /// Of which there are samples.
+  Expected<std::set<TimedEngine>> engines() const;
   Expected<std::set<std::string>> devices() const;
   const Machines& machines() const { return database_.machines(); }
 

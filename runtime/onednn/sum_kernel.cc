@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 #include <optional>
-#include <tuple>
+#include <utility>
 
 #include "ir/wide_loops.h"
 
@@ -113,17 +113,23 @@ SumKernel::SumKernel(const Access& to, const std::vector<Access>& addends, std::
     return result;
   };
   size_t fewest = std::numeric_limits<size_t>::max();
+  std::vector<std::vector<std::vector<Segment>>> best;  // by addend and phase
   const int64_t most = std::min(kMostPhases, std::max<int64_t>(count_, 1));
   for (int64_t phases = 1; phases <= most && fewest > addends.size(); ++phases) {
     size_t pieces = 0;
+    std::vector<std::vector<std::vector<Segment>>> tried;
     for (const Access& a : addends) {
-      for (const auto& phase : segments(a, phases))
+      tried.push_back(segments(a, phases));
+      for (const auto& phase : tried.back())
         pieces += phase.size();
     }
-    if (pieces < fewest) std::tie(fewest, phases_) = std::pair(pieces, phases);
+    if (pieces >= fewest) continue;
+    fewest = pieces;
+    phases_ = phases;
+    best = std::move(tried);
   }
-  for (const Access& a : addends)
-    addends_.push_back({outerOf(a), segments(a, phases_), a.offset});
+  for (size_t i = 0; i < addends.size(); ++i)
+    addends_.push_back({outerOf(addends[i]), std::move(best[i]), addends[i].offset});
 }
 
 std::vector<SumKernel::Segment> SumKernel::segmentsOf(const std::vector<int64_t>& table) {

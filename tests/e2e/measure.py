@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -73,12 +74,12 @@ class Shop:
             "replacement": 1e-3, "spread": 0.01, "engine": "onnxruntime", "version": "1", "isa": "avx512", "threads": 1,
             "date": "2026-11-21"}) + "\n" for rule in json.loads(listed.stdout) for n in [1, 8, 16]))
 
-    def apply(self, cache, *more, model=None):
+    def apply(self, cache, *more, model=None, tool=BIN / "pet-apply"):
         output, report = self.folder / "out.onnx", self.folder / "report.json"
         for path in (output, report):
             path.unlink(missing_ok=True)
         done = subprocess.run(
-            [str(word) for word in [BIN / "pet-apply", model or self.model, self.pack, "--timings", self.timings, "--measure", "--cache",
+            [str(word) for word in [tool, model or self.model, self.pack, *([] if "--timings" in more else ["--timings", self.timings]), "--measure", "--cache",
                                     self.folder / cache, "-o", output, "--verbose", "--json", report,
                                     *([] if "--python" in more else ["--python", sys.executable]), *more]],
             capture_output=True, text=True, timeout=250)
@@ -139,6 +140,61 @@ def open_sizes(shop):
     expect("open, really", done.returncode == 0 and measured and measured[0].endswith("at conv, at batch=1"), (done.stderr, measured))
 
 
+def untuned(shop):
+    """Rules that nobody timed at such sizes are timed first, and that is kept; within a budget, and where pet-tune is there."""
+    none = shop.folder / "none.timings.jsonl"
+    none.write_text(shop.timings.read_text().splitlines()[0].replace(json.loads(shop.timings.read_text().splitlines()[0])["rule"], 64 * "0") + "\n")
+    gains, loses = fake(shop.folder, "gains", "times(2.0, 1.0)"), fake(shop.folder, "loses-untuned", "times(1.0, 2.0)")
+    wrong = fake(shop.folder, "wrong", 'print(json.dumps({"samples": [[1.0] * 5] * 2, "median": [1.0, 1.0], "p10": [1.0, 1.0], "p90": [1.0, 1.0], '
+                                       '"max_abs_diff": [0.0, 9.0], "max_abs": 1.0} if len(request["models"]) == 2 else {"error": "no"}), flush=True)')
+
+    def run(name, *more, **kinds):
+        folder = shop.folder / name
+        folder.mkdir(exist_ok=True)
+        done, report = shop.apply(f"{name}/measured.db", "--timings", none, *more, **kinds)
+        expect(f"untuned, {name}", done.returncode == 0 and report, done.stderr)
+        own = folder / "own.timings.jsonl"
+        return done, report or {}, own.read_text() if own.exists() else ""
+
+    _, report, own = run("no-budget", "--runner", gains, "--budget", 0)
+    expect("no budget", not report["fired"] and report["untuned"] is None and not own and not asked(gains), report)
+    for model, points in [(shop.model, 1), (shop.open, 3)]:
+        name = f"gains-{points}"
+        done, report, own = run(name, "--runner", gains, model=model)
+        expect(name, report["fired"] and report["untuned"] == {"points": points, "timed": points, "problem": "",
+                                                               "file": str(shop.folder / name / "own.timings.jsonl")}, report)
+        expect(name, f"Timed here: {points} of {points} point" in done.stdout and "own.timings.jsonl (--more-timings)" in done.stdout, done.stdout)
+        expect(f"{name}: kept", '"engine":"fake"' in own and "conv/transposed" in own, own)
+        _, report, again = run(name, "--runner", gains, model=model)
+        expect(f"{name}: known", report["fired"] and report["untuned"] is None and again == own, report)
+    _, report = shop.apply("gains-1/other.db", "--timings", none, "--runner", loses, "--budget", 0)
+    expect("known, and the engine has the last word", not report["fired"] and "timed here: 0.50" in str(report["refusals"]), report["refusals"])
+    _, report, own = run("loses", "--runner", loses)
+    expect("loses", not report["fired"] and report["untuned"]["timed"] == 1 and "0.50, no gain" in str(report["refusals"]), report)
+    _, report, own = run("wrong", "--runner", wrong)
+    expect("wrong", not report["fired"] and report["untuned"]["timed"] == 0 and "pet-tune: " in report["untuned"]["problem"], report)
+    (shop.folder / "gains-1" / "own.timings.jsonl").write_text("nonsense\n")
+    done, report = shop.apply("gains-1/measured.db", "--runner", gains)
+    expect("own timings that are none", done.returncode == 4 and "own.timings.jsonl:1" in done.stderr and report is None, done.stderr)
+    alone = shop.folder / "alone" / "pet-apply"
+    alone.parent.mkdir()
+    shutil.copy(BIN / "pet-apply", alone)
+    _, report, own = run("without-pet-tune", "--runner", gains, tool=alone)
+    expect("without pet-tune", not report["fired"] and "pet-tune is not installed" in report["untuned"]["problem"], report)
+
+
+def versions(shop):
+    """Which version of the engine the timings are of is said, and if another one measures."""
+    lines = [json.loads(line) for line in shop.timings.read_text().splitlines()]
+    fakes = shop.folder / "fake.timings.jsonl"
+    for version, warned in [("7", False), ("6", True)]:
+        fakes.write_text("".join(json.dumps(line | {"engine": "fake", "version": version}) + "\n" for line in lines))
+        done, report = shop.apply(f"version-{version}.db", "--timings", fakes, "--runner", fake(shop.folder, f"version-{version}", "times(2.0, 1.0)"))
+        expect(f"version {version}", report and report["expected"]["versions"] == [version] and f"on ort-cpu {version} with 1 thread" in done.stdout, done.stdout)
+        said = f"this is fake 7, and the timings that rules are chosen by are of {version}"
+        expect(f"version {version}: warning", any(said in w for w in report["warnings"]) == warned, report["warnings"])
+
+
 def trouble(shop):
     """A site that cannot be timed does not pay; an engine that cannot be started is an error."""
     for name, body in [("dies", "sys.exit(3)"), ("nonsense", "print('nonsense', flush=True)"), ("negative", "times(-1.0, 1.0)"),
@@ -164,7 +220,7 @@ def trouble(shop):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         shop = Shop(pathlib.Path(folder))
-        for part in (real, verdicts, open_sizes, trouble):
+        for part in (real, verdicts, open_sizes, untuned, versions, trouble):
             part(shop)
     print("\n".join(failures) or "--measure has the last word")
     return 1 if failures else 0

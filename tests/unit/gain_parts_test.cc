@@ -174,7 +174,9 @@ TEST(GainFigures, CountWorkAndElements) {
   EXPECT_EQ(figures("shape N C H W\nx: [N, C, H, W]\ny = GlobalAveragePool(x)\n", b),
             (Figures{2 * 4 * 5 * 7, 2 * 4 * 5 * 7, 0, 2 * 4}));
   EXPECT_EQ(figures("shape N C F\nx: [N, C]\nv: const [C, F]\nw: const [C, F]\nu = Add(v, w)\ny = MatMul(x, u)\n", b),
-            (Figures{2 * 4 * 6, 2 * 4, 2 * 4 * 6, 2 * 6}));  // the sum of constants is folded
+            (Figures{2 * 4 * 6, 2 * 4, 4 * 6, 2 * 6}));  // the sum of constants is folded
+  EXPECT_EQ(figures("shape N C F\nx: [N, C]\nv: const [C, 1]\nw: const [1, F]\nu = Mul(v, w)\ny = MatMul(x, u)\n", b),
+            (Figures{2 * 4 * 6, 2 * 4, 4 * 6, 2 * 6}));  // and is larger than what it is made of
 }
 
 TEST(GainFigures, WhatIsNotKnownIsAnError) {

@@ -6,6 +6,7 @@
 #include "ir/text.h"
 #include "rules/rewrite/bind.h"
 #include "rules/text.h"
+#include "rules/values.h"
 
 namespace pet::rule_test {
 namespace {
@@ -342,6 +343,30 @@ TEST(RuleText, ErrorsSayWhereAndWhat) {
     auto set = parseRules(c.text, "f.pet");
     ASSERT_FALSE(set) << c.text;
     EXPECT_EQ(set.error().message(), "f.pet:" + c.message) << c.text;
+  }
+}
+
+// --- valuesAsked ---
+
+TEST(Rule, SaysWhatItAsksOfConstants) {
+  struct Case {
+    const char *constants, *body;
+    std::vector<std::string> asked;
+  };
+  for (const Case& c : {
+           Case{"w: const [C, 1, 1]", "s = Clip(w) min=0 max=1\n  y = PRelu(x, s)", {"s = Clip(w) min=0 max=1"}},
+           Case{"w: const [C, 1, 1]", "y = PRelu(x, w)", {}},
+           Case{"w: const [1, 1, C]", "s = Transpose(w) perm=[2, 0, 1]\n  y = PRelu(x, s)", {}},
+           Case{"w: const [1, 1, C]",
+                "r = Transpose(w) perm=[2, 0, 1]\n  s = Relu(r)\n  y = PRelu(x, s)",
+                {"r = Transpose(w) perm=[2, 0, 1]", "s = Relu(r)"}},
+           Case{"", "y = Pow(x) exponent=2", {"y = Pow(x) exponent=2"}},
+       }) {
+    const std::string text =
+        std::string("pattern p {\n  shape N C H W\n  x: [N, C, H, W]\n  ") + c.constants + "\n  " + c.body + "\n}\n";
+    const RuleSet set = parsed(text);
+    ASSERT_EQ(set.patterns.size(), 1U);
+    EXPECT_EQ(valuesAsked(set.patterns[0].program), c.asked) << text;
   }
 }
 

@@ -391,15 +391,19 @@ TEST(OpenTimings, OfTwoFilesTheSecondCountsWhereBothHaveASample) {
       const std::string a = (folder / "a").string() + extension, b = (folder / "b").string() + more;
       ASSERT_TRUE(writeTimings(first, a).has_value());
       ASSERT_TRUE(writeTimings(second, b).has_value());
-      auto open = OpenTimings::openBoth(a, b);
+      auto open = OpenTimings::openAll({a, b});
       ASSERT_TRUE(open.has_value()) << open.error().message();
       for (char digit : {'a', 'b', 'c'})
         EXPECT_EQ(open->samples(hashed(digit), "ort-cpu").value(), both.samples(hashed(digit), "ort-cpu"));
     }
   }
   const std::string there = folder / "a.jsonl", missing = folder / "none";
-  EXPECT_EQ(OpenTimings::openBoth(there, missing).error().kind, ErrorKind::kPack);
-  EXPECT_EQ(OpenTimings::openBoth(missing, there).error().kind, ErrorKind::kPack);
+  EXPECT_EQ(OpenTimings::openAll({there, missing}).error().kind, ErrorKind::kPack);
+  EXPECT_EQ(OpenTimings::openAll({missing, there}).error().kind, ErrorKind::kPack);
+  const std::string third = folder / "b.jsonl";
+  EXPECT_EQ(OpenTimings::openAll({third, there, third})->samples(hashed('b'), "ort-cpu").value(),
+            both.samples(hashed('b'), "ort-cpu"));
+  EXPECT_TRUE(OpenTimings::openAll({})->devices()->empty());
   fs::remove_all(folder);
 }
 

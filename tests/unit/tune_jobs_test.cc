@@ -4,6 +4,7 @@
 #include "rules/pack/pack.h"
 #include "rules/text.h"
 #include "tests/unit/text_file.h"
+#include "tools/common/points.h"
 #include "tools/tune/jobs.h"
 #include "tools/tune/schedule.h"
 
@@ -101,8 +102,58 @@ TEST_F(TuneSchedule, OfADeviceThatNothingIsKnownOfWhatGainsOnOthersComesFirst) {
   const auto promised = tune::promisedSeconds(rules_, jobs, elsewhere_, machine("B"), o_);
   EXPECT_EQ(promised[0], 0);
   EXPECT_GT(promised[1], 0);
-  EXPECT_LT(promised[1], 1e-12);
+  EXPECT_LT(promised[1], 1e-8);
   EXPECT_THAT(tune::nextJobs(rules_, jobs, {0, 1}, promised, {}, machine("B"), o_), testing::ElementsAre(1, 0));
+}
+
+TEST_F(TuneSchedule, OfWhatNothingIsKnownWhatIsFarthestFromTheRooflineComesFirst) {
+  Rule other = rules_.rules[0];
+  other.name += "-too";
+  rules_.rules.push_back(other);
+  Timings timings;  // of another rule of the pattern, which says what the pattern takes
+  for (TimingSample s : elsewhere_.all()) {
+    s.rule = ruleHash(rules_.patterns[0], other);
+    s.name = other.name;
+    timings.add(s);
+  }
+  Machine here = machine("A");
+  here.rates = {{o_.device, "onnxruntime", "1", 1, {1e11, 1e11, 1e10}}};
+  const auto jobs = jobsAt({shapes(1, 28), shapes(1, 112), shapes(1'000'000, 28)});
+  const auto promised = tune::promisedSeconds(rules_, jobs, timings, here, o_);
+  EXPECT_GT(promised[0], 0);
+  EXPECT_GT(promised[1], promised[0]);
+  EXPECT_LT(promised[1], 1e-8) << "what is known to gain comes before all of these";
+  EXPECT_EQ(promised[2], 0) << "the pattern at the roofline is as fast as its replacement there";
+  EXPECT_THAT(tune::nextJobs(rules_, jobs, {0, 1, 2}, promised, {}, here, o_), testing::ElementsAre(1, 0, 2));
+}
+
+TEST_F(TuneSchedule, PointsAreTimedAsTheyAreNamed) {
+  const std::string name = rules_.rules[0].name;
+  const std::vector<tool::RulePoint> points{{name, shapes(1, 28), *surroundingsAt("first"), 18}, {name, shapes(1, 56)}};
+  auto read = tool::parsePoints(print(points), "points.jsonl");
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(*read, points);
+  auto jobs = tune::planned(rules_, *read, o_);
+  ASSERT_TRUE(jobs) << jobs.error().message();
+  ASSERT_EQ(jobs->size(), 2U);
+  EXPECT_EQ((*jobs)[0].beside, *surroundingsAt("first"));
+  EXPECT_EQ((*jobs)[0].opset, 18);
+  EXPECT_EQ((*jobs)[0].hash, hash_);
+  EXPECT_EQ((*jobs)[1].turn, 1);
+  o_.maxWork = 1;
+  EXPECT_TRUE(tune::planned(rules_, *read, o_)->empty());
+  EXPECT_EQ(tune::planned(rules_, {{"nothing/there", {}}}, o_).error().kind, ErrorKind::kUsage);
+}
+
+TEST_F(TuneSchedule, APointThatIsNoneIsNamedByItsLine) {
+  for (const char* text :
+       {"nonsense", "[]", "{}", R"({"rule": "a/b"})", R"({"rule": 1, "shapes": {}})",
+        R"({"rule": "a/b", "shapes": {"N": "x"}})", R"({"rule": "a/b", "shapes": {}, "place": "up"})"}) {
+    auto read = tool::parsePoints(R"({"rule": "a/b", "shapes": {"N": 1}})" + std::string("\n\n") + text + "\n", "p");
+    ASSERT_FALSE(read) << text;
+    EXPECT_EQ(read.error().kind, ErrorKind::kUsage);
+    EXPECT_EQ(read.error().where, "p:3") << text;
+  }
 }
 
 TEST_F(TuneSchedule, WhatIsUnsureOfThisMachineIsTakenAgain) {

@@ -70,6 +70,11 @@ void declareMeasuring(CLI::App& app, ApplyArguments& o) {
       "those that do not pay: never slower. Results are kept in a cache");
   app.add_option("--cache", o.cache, "where --measure keeps results (default ~/.cache/pet/measured.db)")
       ->check(isNamed());
+  app.add_option("--budget", o.budget,
+                 "seconds in which --measure times rules that were not tuned at sizes like the model's, the most "
+                 "promising first; they are kept beside that cache; 0: none")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   app.add_option("--python", o.python, "the Python that has ONNX Runtime, for --measure")->check(isNamed());
   app.add_option("--runner", o.runner,
                  "the program that measures for --measure, instead of the one that comes with the tool")

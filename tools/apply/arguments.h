@@ -25,6 +25,7 @@ struct ApplyArguments {
        guess = false;
   int threads = 1;
   double minGain = Policy().minGain;
+  double budget = 60;  ///< seconds
   std::optional<double> maxGrowth;
   std::string seed = "0";  ///< a number of 64 bits
   std::vector<std::string> maxRelativeError;

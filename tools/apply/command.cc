@@ -74,6 +74,7 @@ std::vector<std::string> choicesOf(const ApplyArguments& o) {
   options.value("--max-growth", o.maxGrowth ? number(*o.maxGrowth) : "", "");
   options.flag("--keep-invalid", o.keepInvalid);
   options.flag("--measure", o.measure);
+  options.value("--budget", number(o.budget), number(usual.budget));
   options.value("--threads", std::to_string(o.threads), std::to_string(usual.threads));
   options.flag("--trust-pack", o.trustPack);
   return options.take();

@@ -1,5 +1,7 @@
 #include "tools/apply/device.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -58,16 +60,37 @@ Expected<void> checkDevice(const ApplyArguments& o, const OpenTimings& timings) 
   return unknown;
 }
 
-Expected<std::vector<std::string>> timingsWarnings(const ApplyArguments& o, const OpenTimings& timings) {
-  const std::string& named = o.timings.empty() ? o.moreTimings : o.timings;
-  if (named.empty() || o.all) return std::vector<std::string>();
-  auto timed = timings.devices();
+Expected<std::vector<std::string>> timingsWarnings(const ApplyArguments& o) {
+  std::vector<std::string> warnings;
+  for (const std::string& named : {o.timings, o.moreTimings}) {
+    if (named.empty() || o.all) continue;
+    auto timings = OpenTimings::open(named);
+    if (!timings) return tl::unexpected(timings.error());
+    auto timed = timings->devices();
+    if (!timed) return tl::unexpected(timed.error());
+    if (timed->empty() || timed->contains(o.device)) continue;
+    warnings.push_back(
+        fmt::format("{} has timings of {}, none of {}, and what gains on one engine may lose on another: no rule fires "
+                    "by them; {}",
+                    named, fmt::join(*timed, ", "), o.device, againWith(o, "--device " + shellWord(*timed->begin()))));
+  }
+  return warnings;
+}
+
+Expected<std::vector<std::string>> timedVersions(const ApplyArguments& o, const OpenTimings& timings) {
+  auto timed = timings.engines();
   if (!timed) return tl::unexpected(timed.error());
-  if (timed->empty() || timed->contains(o.device)) return std::vector<std::string>();
-  return std::vector{
-      fmt::format("{} has timings of {}, none of {}, and what gains on one engine may lose on another: no rule fires "
-                  "by them; {}",
-                  named, fmt::join(*timed, ", "), o.device, againWith(o, "--device " + shellWord(*timed->begin())))};
+  std::set<std::string> versions;
+  for (const TimedEngine& e : *timed) {
+    if (e.device == o.device) versions.insert(e.version);
+  }
+  return std::vector<std::string>(versions.begin(), versions.end());
+}
+
+std::string versionWarning(const std::vector<std::string>& timed, const RunnerHello& here) {
+  if (timed.empty() || std::find(timed.begin(), timed.end(), here.version) != timed.end()) return "";
+  return fmt::format("this is {} {}, and the timings that rules are chosen by are of {}: what fires was timed here",
+                     here.engine, here.version, fmt::join(timed, ", "));
 }
 
 }  // namespace pet::tool

@@ -26,6 +26,7 @@ class Engine {
   static Expected<Engine> start(Options options);
 
   Expected<std::vector<std::vector<double>>> time(const Turns& turns);
+  const RunnerHello& hello() const { return hello_; }
 
  private:
   Engine(Options options, Cache cache, RunnerHello hello, RunnerKeeper runner)

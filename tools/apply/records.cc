@@ -1,21 +1,15 @@
 #include "tools/apply/records.h"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <set>
 #include <span>
 #include <vector>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <spawn.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "rules/pack/digest.h"
@@ -23,6 +17,7 @@
 #include "rules/pack/pack.h"
 #include "rules/text.h"
 #include "tools/common/cache_folder.h"
+#include "tools/common/process.h"
 #include "tools/common/scratch.h"
 #include "tools/common/share.h"
 
@@ -92,37 +87,13 @@ class ProvedRules {
 
 // --- The process ---
 
-/// Runs the checker on a file of rules; its exit status, or why there is none. Its messages say what its answer says.
-Expected<int> spawn(const std::string& program, const std::string& in, const std::string& out) {
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, in.c_str(), O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  std::array<std::string, 4> words{program, "verify", "--json", "-"};
-  std::array<char*, 5> arguments{words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
-  pid_t pid = 0;
-  int error = ::posix_spawn(&pid, program.c_str(), &files, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&files);
-  if (error != 0) return fail(ErrorKind::kCheck, std::string("cannot be started: ") + std::strerror(error), program);
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0) {
-    if (errno != EINTR) return fail(ErrorKind::kCheck, std::strerror(errno), program);
-  }
-  if (WIFSIGNALED(status)) {
-    return fail(ErrorKind::kCheck, fmt::format("the checker died of signal {}", WTERMSIG(status)), program,
-                "nothing was written");
-  }
-  return WEXITSTATUS(status);
-}
-
 /// What the checker says of each rule. Throws Json's exceptions where that is not what it should be.
 Expected<nlohmann::json> ask(const Checker& checker, const RuleSet& rules) {
   Scratch folder("pet-apply");
   std::string in = (folder.path() / "rules.pet").string(), out = (folder.path() / "verdicts.json").string();
   if (auto ok = writeFile(in, print(rules)); !ok) return tl::unexpected(ok.error());
-  auto status = spawn(checker.path, in, out);
-  if (!status) return tl::unexpected(status.error());
+  auto status = runChild({checker.path, "verify", "--json", "-"}, {.in = in, .out = out});
+  if (!status) return fail(ErrorKind::kCheck, "the checker " + status.error(), checker.path, "nothing was written");
   auto answer = readFile(out, ErrorKind::kCheck);
   if (!answer) return tl::unexpected(answer.error());
   auto verdicts = nlohmann::json::parse(*answer, nullptr, false);

@@ -30,16 +30,18 @@ size_t guesses(const ApplyReport& r) {
   return static_cast<size_t>(std::count_if(r.fired.begin(), r.fired.end(), [](const Fired& f) { return f.guessed; }));
 }
 
-/// What gains are said of: "ort-cpu with 1 thread"; of a GPU, only the device.
-std::string whereOf(const ApplyArguments& o) {
-  return isProcessor(o.device) ? fmt::format("{} with {}", o.device, counted(static_cast<size_t>(o.threads), "thread"))
-                               : o.device;
+/// What gains are said of: "ort-cpu 1.31.1 with 1 thread", with the versions that something was timed on; of a GPU,
+/// only the device.
+std::string whereOf(const ApplyReport& r, const ApplyArguments& o) {
+  if (!isProcessor(o.device)) return o.device;
+  const std::string versions = r.versions.empty() ? "" : fmt::format(" {}", fmt::join(r.versions, " and "));
+  return fmt::format("{}{} with {}", o.device, versions, counted(static_cast<size_t>(o.threads), "thread"));
 }
 
 /// "expected to be 1.19 times as fast on ort-cpu with 1 thread: saves 2.1 ms of some 13 ms a run".
 /// With a guess among the gains: "guessed to be …".
 std::string expectation(const ApplyReport& r, const ApplyArguments& o) {
-  const std::string where = whereOf(o);
+  const std::string where = whereOf(r, o);
   auto whole = std::find_if(r.measured.begin(), r.measured.end(), [](const auto& m) { return m.what == "the model"; });
   if (whole != r.measured.end()) return fmt::format("timed here to be {:.2f} times as fast on {}", whole->ratio, where);
   if (r.savedSeconds <= 0) return o.all ? "whatever the gain" : "expected to gain where their layouts meet";
@@ -234,8 +236,46 @@ std::string leftOutText(const ApplyReport& r) {
                      counted(r.leftOut.size(), "guard"), kRowGuards);
 }
 
+/// Where results are less exact, and where rules hold for the values of this model's weights only.
+std::string exactnessText(const ApplyReport& r) {
+  std::map<std::string, std::string> rounding;  // of a rule
+  std::set<std::string> sites, byValues;
+  for (const Fired& f : r.fired) {
+    if (f.numerics.kind == Numerics::Kind::kConditioned) {
+      rounding.emplace(f.rule, f.numerics.str());
+      sites.insert(f.site);
+    }
+    if (!f.values.empty()) byValues.insert(f.site);
+  }
+  std::string text;
+  if (!rounding.empty()) {
+    std::vector<std::string> each;
+    for (const auto& [rule, numerics] : rounding)
+      each.push_back(fmt::format("{} {}", rule, numerics));
+    const size_t more = each.size() - std::min(each.size(), kFew);
+    each.resize(each.size() - more);
+    text += fmt::format("Rounding: at {} errors may grow by a factor: {}{} (--max-rel-error bounds it)\n",
+                        counted(sites.size(), "site"), fmt::join(each, ", "),
+                        more == 0 ? "" : fmt::format(" and {}", counted(more, "more rule")));
+  }
+  if (!byValues.empty())
+    text += fmt::format("Values: at {} a rule holds because of what the constants are (--json says which)\n",
+                        counted(byValues.size(), "site"));
+  return text;
+}
+
+/// What --measure did about rules that were not tuned.
+std::string untunedText(const ApplyReport& r, const ApplyArguments& o) {
+  if (!r.untuned) return "";
+  const UntunedTimed& u = *r.untuned;
+  std::string text = fmt::format("Timed here: {} of {} at which rules were not tuned (--budget {})", u.timed,
+                                 counted(u.points, "point"), o.budget);
+  if (u.timed > 0) text += fmt::format(", kept in {} (--more-timings)", u.file);
+  return text + (u.problem.empty() ? "\n" : fmt::format("; {}\n", u.problem));
+}
+
 std::string notes(const ApplyReport& r, const ApplyArguments& o) {
-  std::string text = leftOutText(r) + otherCpusText(r, o) + guessesText(r, o);
+  std::string text = leftOutText(r) + otherCpusText(r, o) + guessesText(r, o) + untunedText(r, o) + exactnessText(r);
   if (r.overridable > 0) {
     text += fmt::format(
         "{} of the weights may be replaced by a caller, so they are not rearranged without "

@@ -28,6 +28,7 @@ Json firedJson(const ApplyReport& report) {
                      {"rule", f.rule},
                      {"shapes", shapes},
                      {"numerics", f.numerics.str()},
+                     {"values", f.values},
                      {"boxes", f.boxes},
                      {"gain", orNull(f.gain)},
                      {"margin", f.margin},
@@ -82,11 +83,14 @@ const char* nameOf(RecordsChecked records) {
 
 Json expectedJson(const ApplyReport& r, const ApplyArguments& o) {
   const bool isKnown = r.runSeconds.has_value();
-  return {{"device", o.device},
-          {"threads", o.threads},
-          {"seconds", isKnown ? Json(*r.runSeconds) : Json()},
-          {"saved", r.savedSeconds},
-          {"ratio", isKnown ? Json(*r.runSeconds / (*r.runSeconds - r.savedSeconds)) : Json()}};
+  return {
+      {"device", o.device},      {"threads", o.threads},
+      {"versions", r.versions},  {"seconds", isKnown ? Json(*r.runSeconds) : Json()},
+      {"saved", r.savedSeconds}, {"ratio", isKnown ? Json(*r.runSeconds / (*r.runSeconds - r.savedSeconds)) : Json()}};
+}
+
+Json untunedJson(const UntunedTimed& u) {
+  return {{"points", u.points}, {"timed", u.timed}, {"file", u.file}, {"problem", u.problem}};
 }
 
 }  // namespace
@@ -121,6 +125,7 @@ std::string jsonOf(const ApplyReport& r, const ApplyArguments& o) {
   all["checks"] = checks;
   all["proofs"] = nameOf(r.records);
   all["measured"] = measured;
+  all["untuned"] = r.untuned ? untunedJson(*r.untuned) : Json();
   all["sizes"] = r.sizes;
   all["written"] = r.written;
   all["rounds"] = r.rounds;

@@ -26,6 +26,7 @@
 #include "tools/apply/report_file.h"
 #include "tools/apply/sizes.h"
 #include "tools/apply/tuned_rules.h"
+#include "tools/apply/untuned.h"
 #include "tools/common/cuda_device.h"
 #include "tools/common/runner.h"
 #include "tools/common/share.h"
@@ -48,14 +49,71 @@ double seconds() {
 
 // --- Costs ---
 
-/// The timings that were asked for, or those that ship for the device, with --more-timings; none is no error. With
-/// --all none are needed.
-Expected<OpenTimings> findTimings(const ApplyArguments& o) {
+/// The timings that were asked for, or those that ship for the device, with --more-timings, and `own`, a file that need
+/// not be there; none is no error. With --all none are needed.
+Expected<OpenTimings> findTimings(const ApplyArguments& o, const std::string& own = "") {
   auto path = o.timings.empty() ? shippedTimings(o.device) : Expected<std::string>(o.timings);
   if (!path && !o.all) return tl::unexpected(path.error());
-  const std::string file = path.value_or("");
-  if (o.moreTimings.empty()) return file.empty() ? OpenTimings() : OpenTimings::open(file);
-  return file.empty() ? OpenTimings::open(o.moreTimings) : OpenTimings::openBoth(file, o.moreTimings);
+  std::vector<std::string> files{path.value_or(""), o.moreTimings};
+  std::error_code ignored;
+  if (std::filesystem::exists(own, ignored)) files.push_back(own);
+  std::erase(files, "");
+  return OpenTimings::openAll(files);
+}
+
+/// What rules cost by timings on a machine.
+struct Prices {
+  const OpenTimings& timings;
+  const Machine& machine;
+  const std::optional<Ceiling>& ceiling;
+};
+
+/// apply() by these prices. `untuned`, where it is not null, gets what had none.
+Expected<Applied> applyAt(const ApplyArguments& o,
+                          const Model& model,
+                          Pack& pack,
+                          const Prices& prices,
+                          const ApplyOptions& options,
+                          std::vector<RulePoint>* untuned) {
+  const Setting setting{o.device, o.threads, prices.machine, "between", model.graph.opset};
+  auto rules = TunedRules::open(pack, prices.timings, setting, prices.ceiling);
+  if (!rules) return tl::unexpected(rules.error());
+  Costs costs{[&](const Rule& rule, const Bindings& shapes) { return rules->costAt(rule, shapes); },
+              rules->layoutSecondsPerByte()};
+  if (o.device.ends_with("-cpu")) costs.rates = prices.machine.ratesOn(o.device, o.threads);
+  costs.beside = [&](const Rule& rule, const Bindings& shapes, const Surroundings& beside) {
+    return rules->costBeside(rule, shapes, beside);
+  };
+  auto applied = apply(model, *rules, costs, options);
+  if (!applied) return applied;
+  applied->report.machine = prices.machine;
+  applied->report.isMachineTimed = rules->isOfThisCpu();
+  if (untuned) *untuned = refusedPoints(rules->untuned(), applied->report.refused);
+  return applied;
+}
+
+/// --measure goes by the user's own timings as well. With a --budget what would fire is looked at first, and what of
+/// that was not tuned is timed, and added to them. Nullopt: nothing was.
+Expected<std::optional<UntunedTimed>> learn(const ApplyArguments& o,
+                                            const Model& model,
+                                            Pack& pack,
+                                            const Machine& machine,
+                                            const std::optional<Ceiling>& ceiling,
+                                            ApplyOptions options,
+                                            OpenTimings& timings) {
+  const auto withOwn = [&] {
+    return findTimings(o, ownTimings(o)).map([&](OpenTimings&& all) { timings = std::move(all); });
+  };
+  PET_TRY(withOwn());
+  if (o.budget <= 0) return std::nullopt;
+  options.check = ApplyOptions::Check::kNone;
+  std::vector<RulePoint> untuned;
+  auto look = applyAt(o, model, pack, {timings, machine, ceiling}, options, &untuned);
+  if (!look) return tl::unexpected(look.error());
+  if (untuned.empty()) return std::nullopt;
+  auto timed = timeUntuned(o, untuned, options.progress);
+  PET_TRY(withOwn());
+  return timed;
 }
 
 /// The pack that was asked for, else the default pack.
@@ -126,6 +184,7 @@ Metadata metadataOf(const ApplyArguments& o, const Pack& pack) {
 ApplyArguments unmeasured(ApplyArguments o) {
   o.measure = false;
   o.python = o.runner = o.cache = "";
+  o.budget = ApplyArguments().budget;
   return o;
 }
 
@@ -302,44 +361,45 @@ Expected<Rewriting> rewriteModel(ApplyArguments& o,
   auto nodes = nodeNames(model->graph);
   PET_TRY(checkChoices(o, nodes, *pack));
   PET_TRY(checkDevice(o, *timings));
-  auto warnings = timingsWarnings(o, *timings);
+  auto warnings = timingsWarnings(o);
   if (!warnings) return tl::unexpected(warnings.error());
+  auto versions = timedVersions(o, *timings);
+  if (!versions) return tl::unexpected(versions.error());
   auto machine = namedMachine(o.machine, o.device, timings->machines());
   if (!machine) return tl::unexpected(machine.error());
   auto ceiling = ceilingOf(o);
   if (!ceiling) return tl::unexpected(ceiling.error());
   auto tuned = timings->devices();
   if (!tuned) return tl::unexpected(tuned.error());
-  auto rules =
-      TunedRules::open(*pack, *timings, {o.device, o.threads, *machine, "between", model->graph.opset}, *ceiling);
-  if (!rules) return tl::unexpected(rules.error());
   PET_TRY(checkPlaces(o));
   auto options = applyOptions(o, model->graph, show);
   if (!options) return tl::unexpected(options.error());
   options->metadata = metadataOf(o, *pack);
   auto engine = startEngine(o);
   if (!engine) return tl::unexpected(engine.error());
+  if (*engine) warnings->push_back(versionWarning(*versions, (*engine)->hello()));
+  std::erase(*warnings, "");
+  std::optional<UntunedTimed> learnt;
+  if (o.measure && !o.all) {
+    auto found = learn(o, *model, *pack, *machine, *ceiling, *options, *timings);
+    if (!found) return tl::unexpected(found.error());
+    learnt = std::move(*found);
+  }
   if (*engine) options->time = [&](const Turns& turns) { return timeTurns(**engine, turns, show); };
-  Costs costs{[&](const Rule& rule, const Bindings& shapes) { return rules->costAt(rule, shapes); },
-              rules->layoutSecondsPerByte()};
-  if (o.device.ends_with("-cpu")) costs.rates = machine->ratesOn(o.device, o.threads);
-  costs.beside = [&](const Rule& rule, const Bindings& shapes, const Surroundings& beside) {
-    return rules->costBeside(rule, shapes, beside);
-  };
   std::optional<StagedModel> staged;
   options->writeAndRead = [&](const Model& rewritten) {
     show("writing the model", kUnknownShare);
     return stageAndRead(o, rewritten, staged);
   };
-  auto applied = apply(*model, *rules, costs, *options);
+  auto applied = applyAt(o, *model, *pack, {*timings, *machine, *ceiling}, *options, nullptr);
   if (!applied) return tl::unexpected(applied.error());
   auto records = checkFired(o, *pack, applied->report, show);
   if (!records) return tl::unexpected(records.error());
   applied->report.records = *records;
   applied->report.warnings.insert(applied->report.warnings.begin(), warnings->begin(), warnings->end());
   applied->report.seconds = seconds() - start;
-  applied->report.machine = *machine;
-  applied->report.isMachineTimed = rules->isOfThisCpu();
+  applied->report.versions = std::move(*versions);
+  applied->report.untuned = std::move(learnt);
   applied->report.isDeviceTuned = tuned->contains(o.device);
   PET_TRY(stageResult(o, *applied, staged));
   auto reports = reportTexts(o, *model, *applied, *pack);

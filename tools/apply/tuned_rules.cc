@@ -1,5 +1,6 @@
 #include "tools/apply/tuned_rules.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -117,6 +118,19 @@ Expected<CostEstimate> TunedRules::costBeside(const Rule& rule,
   const auto seconds = patternSeconds(rule, patternSymbols, beside);
   if (cost && seconds) cost = cost->scaledTo(*seconds);
   return answers_.emplace(asked, std::move(cost)).first->second;
+}
+
+std::vector<RulePoint> TunedRules::untuned() const {
+  std::vector<RulePoint> points;
+  for (const auto& [asked, cost] : answers_) {
+    const auto& [rule, place, shapes] = asked;
+    if (!cost) points.push_back({rule->name, shapes, *surroundingsAt(place), opset_});
+  }
+  std::sort(points.begin(), points.end(), [](const RulePoint& a, const RulePoint& b) {
+    return std::tuple(std::string_view(a.rule), std::cref(a.shapes).get(), a.beside.place()) <
+           std::tuple(std::string_view(b.rule), std::cref(b.shapes).get(), b.beside.place());
+  });
+  return points;
 }
 
 double TunedRules::layoutSecondsPerByte() const {

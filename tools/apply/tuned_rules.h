@@ -13,6 +13,7 @@
 #include "rules/pack/pack.h"
 #include "rules/pack/timings.h"
 #include "rules/surroundings.h"
+#include "tools/common/points.h"
 
 namespace pet::tool {
 
@@ -38,6 +39,8 @@ class TunedRules final : public RuleSource {
   /// all of its rules, wherever these were timed.
   Expected<CostEstimate> costBeside(const Rule& rule, const Bindings& patternSymbols, const Surroundings& beside) const;
   double layoutSecondsPerByte() const;
+  /// Where costBeside() was asked in vain: nothing was timed near. By name, shapes and place.
+  std::vector<RulePoint> untuned() const;
   /// Some timing is of the setting's CPU, or GPU.
   bool isOfThisCpu() const { return costs_.isOfThisCpu(); }
 
@@ -56,6 +59,7 @@ class TunedRules final : public RuleSource {
       : pack_(pack),
         timings_(timings),
         device_(setting.device),
+        opset_(static_cast<int>(setting.opset)),
         ceiling_(ceiling),
         costs_(setting, timings.machines()),
         costsBeside_(costsBeside(setting, timings.machines())) {}
@@ -63,6 +67,7 @@ class TunedRules final : public RuleSource {
   Pack& pack_;
   const OpenTimings& timings_;
   std::string device_;
+  int opset_;
   std::optional<Ceiling> ceiling_;
   bool knowsLayouts_ = false;  ///< some were timed
   DeviceCosts costs_;

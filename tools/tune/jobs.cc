@@ -159,6 +159,27 @@ Expected<std::vector<Job>> plan(const RuleSet& rules, const Grid& grid, const Op
   return jobs;
 }
 
+Expected<std::vector<Job>> planned(const RuleSet& rules, const std::vector<tool::RulePoint>& points, const Options& o) {
+  std::map<std::string, const Rule*, std::less<>> byName;
+  for (const Rule& rule : rules.rules)
+    byName.emplace(rule.name, &rule);
+  std::map<const Rule*, int> turns;
+  std::vector<Job> jobs;
+  for (const tool::RulePoint& point : points) {
+    const auto at = byName.find(point.rule);
+    if (at == byName.end())
+      return fail(ErrorKind::kUsage, fmt::format("--points {}: the pack has no rule {}", o.points, point.rule));
+    const Rule& rule = *at->second;
+    if (roundsTooMuch(rule, o)) continue;
+    const Pattern& pattern = *rules.findPattern(rule.pattern);
+    auto job = jobAt(pattern, rule, ruleHash(pattern, rule), {point.shapes, point.beside, point.opset}, o);
+    if (!job) continue;
+    job->turn = turns[&rule]++;
+    jobs.push_back(std::move(*job));
+  }
+  return jobs;
+}
+
 Expected<std::vector<Job>> retaken(const RuleSet& rules,
                                    const Timings& timings,
                                    const RunnerHello& engine,

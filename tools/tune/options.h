@@ -7,7 +7,7 @@ namespace pet::tune {
 
 /// What pet-tune was asked for.
 struct Options {
-  std::string pack, output, device = "ort-cpu", shapes, python, runner, keep;
+  std::string pack, output, device = "ort-cpu", shapes, points, python, runner, keep;
   std::string show;              ///< a file of timings: what it says is printed, nothing is timed
   std::vector<std::string> add;  ///< files of timings: they are added to the output, nothing is timed
   std::string machine;           ///< for which it is said

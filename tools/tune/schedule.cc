@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "rules/gain/roofline.h"
+
 namespace pet::tune {
 namespace {
 
@@ -48,6 +50,17 @@ std::map<std::string, double> bestElsewhere(const Timings& timings, const std::s
   return best;
 }
 
+/// Seconds of a run that a rule might save of which nothing is known on the device. `elsewhere`: how many times as fast
+/// it is at most on others; 0: not known. Where no rates of the machine are known, a pattern takes a second.
+double mightSave(const Job& job, const DeviceCosts& costs, const Rates& rates, double elsewhere) {
+  const auto load = loadOf(job.pattern->program, job.shapes), loadAfter = loadOf(job.rule->replacement, job.symbols);
+  const auto roof = load ? rooflineSeconds(*load, rates) : std::nullopt;
+  const double before = costs.secondsOf(*job.pattern, job.shapes, kNear).value_or(roof.value_or(1));
+  if (elsewhere > 0) return before * (1 - 1 / elsewhere);
+  const auto after = loadAfter ? rooflineSeconds(*loadAfter, rates) : std::nullopt;
+  return after ? std::max(0.0, before - *after) : 0;
+}
+
 }  // namespace
 
 std::vector<double> promisedSeconds(const RuleSet& rules,
@@ -55,18 +68,20 @@ std::vector<double> promisedSeconds(const RuleSet& rules,
                                     const Timings& timings,
                                     const Machine& machine,
                                     const Options& o) {
-  constexpr double kNextToNothing = 1e-15;
+  constexpr double kMaybe = 1e-9;
   CostsOfSettings costs(rules, timings, machine, o);
   const std::map<std::string, double> elsewhere = bestElsewhere(timings, o.device);
+  const Rates rates = machine.ratesOn(o.device, o.threads);
   std::vector<double> promised;
   for (const Job& job : jobs) {
     promised.push_back(0);
     if (job.turn >= kFirstPoints) continue;
     if (auto cost = costs.of(job).withoutMarginAt(*job.rule, job.shapes)) {
       promised.back() = cost->pattern - cost->replacement;
-    } else if (auto ratio = elsewhere.find(job.hash); ratio != elsewhere.end()) {
-      promised.back() = kNextToNothing * ratio->second;
+      continue;
     }
+    const auto ratio = elsewhere.find(job.hash);
+    promised.back() = kMaybe * mightSave(job, costs.of(job), rates, ratio == elsewhere.end() ? 0 : ratio->second);
   }
   return promised;
 }

@@ -8,9 +8,10 @@
 namespace pet::tune {
 
 /// Seconds of a run that each job's rule is expected to save at its shapes, by what was timed before, wherever that was
-/// (DeviceCosts::withoutMarginAt()): negative where it is expected to lose, 0 where nothing is known, or the job is
-/// none of its rule's first points. Where nothing is known of this device, but of others: next to nothing, the more the
-/// rule gains there at most.
+/// (DeviceCosts::withoutMarginAt()): negative where it is expected to lose, 0 where the job is none of its rule's first
+/// points. Where nothing is known of the rule on this device, a billionth of what it might save, so that what is known
+/// to gain comes first: by its gain on others, if it was timed there, else if the replacement ran at the machine's
+/// roofline (rooflineSeconds()), of what the pattern took here, or takes at the roofline.
 std::vector<double> promisedSeconds(const RuleSet& rules,
                                     const std::vector<Job>& jobs,
                                     const Timings& timings,

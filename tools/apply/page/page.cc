@@ -104,6 +104,7 @@ Json sitesOf(const PageContent& content, const std::vector<ShownPlace>& places) 
                      {"gain", f.gain ? Json(*f.gain) : Json()},
                      {"shapes", shapes},
                      {"numerics", f.numerics.str()},
+                     {"values", f.values},
                      {"proof", content.proof},
                      {"output", f.output},
                      {"boxes", boxesOf(f)},

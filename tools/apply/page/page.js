@@ -271,6 +271,7 @@ function siteDetail(site) {
   add("Expected gain", ratio(site.gain));
   add("Proof", site.proof);
   add("Numerics", site.numerics);
+  if (site.values.length) add("Constants are", site.values.join("; "));
   const left = make("div", {}, list);
   if (site.boxes.length) {
     left.append(make("p", {}, `The rule computes ${site.boxes.length === 1 ? "one box" : site.boxes.length + " boxes"} of the output again, where its fast part is wrong:`),
