@@ -76,7 +76,7 @@ Expected<void> list(const Options& o) {
                      {"boxes", r.boxes.size()},
                      {"verdict", notes->evidence[r.name]["verdict"]},
                      {"numerics", r.numerics.str()},
-                     {"values", valuesAsked(set->findPattern(r.pattern)->program)},
+                     {"values", valuesAsked(*set->findPattern(r.pattern))},
                      {"source", notes->evidence[r.name]["source"]},
                      {"hash", hash}});
     rows.push_back({r.name, r.pattern, r.family, std::to_string(r.depth), std::to_string(r.boxes.size()),
@@ -98,7 +98,7 @@ Expected<void> show(const Options& o) {
   std::string text = fmt::format("# {}\n", ruleHash(pattern, **rule));
   for (const auto& [key, value] : notes->evidence[(*rule)->name])
     text += fmt::format("# {}: {}\n", key, value);
-  for (const std::string& asked : valuesAsked(pattern.program))
+  for (const std::string& asked : valuesAsked(pattern))
     text += fmt::format("# for models whose constants are: {}\n", asked);
   auto pays = rules::wherePays(*set, **rule);
   if (!pays) return tl::unexpected(pays.error());

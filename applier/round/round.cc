@@ -85,7 +85,7 @@ void enterFired(const Seen& seen, const std::vector<Rewrite>& rewrites, const Co
     round.fired.push_back({seen.siteAt(r.site.anchor), r.rule->name, r.site.symbols, r.rule->numerics,
                            occupiedBoxes(*r.rule, typical), gain, r.cost ? r.cost->margin : 1, before, after,
                            output.value_or(Extents{}), std::move(corrected), r.cost && r.cost->guessed,
-                           valuesAsked(pattern)});
+                           valuesAsked(*r.site.pattern)});
   }
   if (!rewrites.empty()) round.places.insert(seen.place.key);
 }

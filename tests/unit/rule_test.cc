@@ -360,13 +360,16 @@ TEST(Rule, SaysWhatItAsksOfConstants) {
            Case{"w: const [1, 1, C]",
                 "r = Transpose(w) perm=[2, 0, 1]\n  s = Relu(r)\n  y = PRelu(x, s)",
                 {"r = Transpose(w) perm=[2, 0, 1]", "s = Relu(r)"}},
+           Case{"any 0.2 > 0",
+                "s = Constant() value=0.2\n  y = PRelu(x, s)",
+                {"s = Constant() value=0.2", "any 0.2 > 0"}},
            Case{"", "y = Pow(x) exponent=2", {"y = Pow(x) exponent=2"}},
        }) {
     const std::string text =
-        std::string("pattern p {\n  shape N C H W\n  x: [N, C, H, W]\n  ") + c.constants + "\n  " + c.body + "\n}\n";
+        std::string("pattern p {\n  shape N C H W\n  ") + c.constants + "\n  x: [N, C, H, W]\n  " + c.body + "\n}\n";
     const RuleSet set = parsed(text);
     ASSERT_EQ(set.patterns.size(), 1U);
-    EXPECT_EQ(valuesAsked(set.patterns[0].program), c.asked) << text;
+    EXPECT_EQ(valuesAsked(set.patterns[0]), c.asked) << text;
   }
 }
 
