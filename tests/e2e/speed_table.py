@@ -23,7 +23,20 @@ def run(*arguments):
     return done.returncode, done.stderr
 
 
+def check_gains():
+    """docs/gains.md is of the timings that ship, and another page is noticed."""
+    page, maker = SOURCE / "docs" / "gains.md", "import sys, pathlib; sys.path.insert(0, sys.argv[1]); import gains_page; gains_page.PAGE = pathlib.Path(sys.argv.pop(2)); sys.exit(gains_page.main())"
+    check = lambda path: subprocess.run([sys.executable, "-c", maker, str(SOURCE / "bench"), str(path), "--check"], capture_output=True, text=True)
+    expect("docs/gains.md", check(page).returncode == 0, check(page).stderr)
+    with tempfile.TemporaryDirectory() as folder:
+        edited = pathlib.Path(folder, "gains.md")
+        edited.write_text(page.read_text().replace("| `conv` | ", "| `conw` | "))
+        done = check(edited)
+        expect("docs/gains.md, edited", done.returncode == 1 and "bench/gains_page.py makes it" in done.stderr, done.stderr)
+
+
 def main():
+    check_gains()
     code, said = run("--check")
     expect("the documents", code == 0, said)
     for name, old, new in [("zoo.md", "| all | ", "| every | "), ("applier.md", "| large pack | 300 | ", "| large pack | 301 | ")]:

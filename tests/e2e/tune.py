@@ -116,6 +116,8 @@ def check_add(folder):
     one_line("add: no such rule", add(joined, bad), 4, "bad.jsonl:2", "no line before it says which rule it is of")
     one_line("add: no output", subprocess.run([BIN / "pet-tune", "--add", one], capture_output=True, text=True), 2, "give -o FILE")
     one_line("add: no such file", add(joined, folder / "none"), 4, "none")
+    one_line("add: no such device", subprocess.run([BIN / "pet-tune", "-o", joined, "--add", one, "--device", "nonsense"], capture_output=True, text=True),
+             2, "unknown device", "nonsense")
     expect("add: what is refused changes nothing", joined.read_bytes() == text, "the file has changed")
 
 
@@ -415,6 +417,30 @@ def check_devices(folder, pack, grid):
     expect("devices", done.returncode == 0 and {s["device"] for s in samples(timings)} == {"onednn-cpu"}, done.stderr)
 
 
+def check_calibration(folder, pack, grid):
+    """A machine is calibrated once for each version of an engine; that is kept, and a cache that cannot be read is as good as none."""
+    cache = folder / "calibrated"
+    runner = fake(folder, "calibrated", GOOD)
+    count = lambda: int(pathlib.Path(f"{runner}.count").read_text())
+    environment = os.environ | {"PET_CACHE": str(cache)}
+    run = lambda *words: subprocess.run([str(word) for word in [BIN / "pet-tune", *words, "--runner", runner, "--python", sys.executable]],
+                                        capture_output=True, text=True, env=environment, timeout=100)
+    first = run("--calibrate")
+    asked = count()
+    rates = json.loads(first.stdout)["rates"]
+    expect("calibration", first.returncode == 0 and asked > 0 and [r["version"] for r in rates] == ["7"] and rates[0]["gemm"] > 0, first.stdout + first.stderr)
+    expect("calibration: kept", run("--calibrate").stdout == first.stdout and count() == asked, f"{count()} requests, not {asked}")
+    timed = run(pack, "-o", folder / "calibrated.jsonl", "--shapes", grid, "--no-bare", "--runs", 3)
+    machine = json.loads((folder / "calibrated.jsonl").read_text().splitlines()[0])
+    expect("calibration: of a run", timed.returncode == 0 and machine["rates"] == rates and not timed.stderr, timed.stdout + timed.stderr)
+    runner.write_text(runner.read_text().replace('"version": "7"', '"version": "8"'))
+    other = json.loads(run("--calibrate").stdout)["rates"]
+    expect("calibration: of another version", [r["version"] for r in other] == ["7", "8"], other)
+    (cache / "machines.db").write_bytes(b"no database" * 100)
+    asked = count()
+    expect("calibration: a cache that is none", run("--calibrate").returncode == 0 and count() > asked)
+
+
 def check_usage(folder, pack, grid):
     fine = ["--shapes", grid, "--runner", fake(folder, "usage", GOOD)]
     bad, foreign = folder / "bad.json", folder / "foreign.timings"
@@ -457,6 +483,7 @@ def main():
         check_opsets(folder, pack)
         check_lists(folder, pack)
         check_fakes(folder, pack, grid)
+        check_calibration(folder, pack, grid)
         check_usage(folder, pack, grid)
         check_deadly(folder)
         check_hopeless(folder, pack)
