@@ -25,7 +25,7 @@ def run(*arguments):
 
 def check_gains():
     """docs/gains.md is of the timings that ship, and another page is noticed."""
-    page, maker = SOURCE / "docs" / "gains.md", "import sys, pathlib; sys.path.insert(0, sys.argv[1]); import gains_page; gains_page.PAGE = pathlib.Path(sys.argv.pop(2)); sys.exit(gains_page.main())"
+    page, maker = SOURCE / "docs" / "gains.md", "import sys, pathlib; sys.path.insert(0, sys.argv.pop(1)); import gains_page; gains_page.PAGE = pathlib.Path(sys.argv.pop(1)); sys.exit(gains_page.main())"
     check = lambda path: subprocess.run([sys.executable, "-c", maker, str(SOURCE / "bench"), str(path), "--check"], capture_output=True, text=True)
     expect("docs/gains.md", check(page).returncode == 0, check(page).stderr)
     with tempfile.TemporaryDirectory() as folder:
