@@ -155,17 +155,22 @@ import numpy as np, onnx, onnxruntime, pet
 model = onnx.load("model.onnx")
 reference = onnxruntime.InferenceSession("model.onnx", providers=["CPUExecutionProvider"])
 (given,) = reference.get_inputs()
-x = np.random.default_rng(1).uniform(-1, 1, given.shape).astype(np.float32)
-(wanted,) = reference.run(None, {given.name: x})
+xs = [np.random.default_rng(seed).uniform(-1, 1, given.shape).astype(np.float32) for seed in range(4)]
+x, wanted = xs[0], [reference.run(None, {given.name: each})[0] for each in xs]
 sessions = [pet.Session("model.onnx", winograd=False), pet.Session(model, threads=2, plans=1, winograd=False)]
-found = [{}, {}]
-threads = [threading.Thread(target=lambda i=i: found[i].update(sessions[i].run({given.name: x}))) for i in range(2)]
+found = [[], [], [], []]
+# Both at once, each of them from two threads, with other inputs at each turn.
+threads = [threading.Thread(target=lambda i=i: found[i].extend(sessions[i % 2].run({given.name: xs[(i + turn) % 4]}) for turn in range(12)))
+           for i in range(4)]
 [t.start() for t in threads], [t.join() for t in threads]
-for session, outputs in zip(sessions, found):
+for i, turns in enumerate(found):
+    assert len(turns) == 12, turns
+    for turn, outputs in enumerate(turns):
+        (y,), right = outputs.values(), wanted[(i + turn) % 4]
+        assert y.dtype == right.dtype and y.shape == right.shape and np.abs(y - right).max() <= 1e-4 * np.abs(right).max(), (i, turn)
+        y[...] = 0  # it is the caller's
+for session in sessions:
     assert session.inputs == [pet.TensorType(given.name, "float32", tuple(given.shape))], session.inputs
-    (y,) = outputs.values()
-    assert y.dtype == wanted.dtype and y.shape == wanted.shape and np.abs(y - wanted).max() <= 1e-4 * np.abs(wanted).max()
-    y[...] = 0  # it is the caller's
     assert session.arena_bytes > 0
 for word, feeds in [("no value for the input", {}), ("no input 'z'", {given.name: x, "z": x}), ("float64", {given.name: x.astype(np.float64)}),
                     ("extents", {given.name: x[..., 1:]}), ("complex", {given.name: x.astype(np.complex64)})]:
