@@ -92,14 +92,23 @@ class Runner:
         self.process.wait()
 
 
+def of_environment(name):
+    """What times on an engine that has an environment of its own (make -f Makefile.ci engines)."""
+    return [ROOT / ".engines" / name / "bin" / "python", ROOT / "runtime" / "ort" / f"{name}_runner.py"]
+
+
 DEVICES = {  # device: what times on it, given the folder of the tools, and for ONNX Runtime perhaps the interpreter that has it
     "ort-cpu": lambda tools, python=sys.executable: [python, ROOT / "runtime" / "ort" / "runner.py"],
-    "openvino-cpu": lambda tools: [ROOT / ".engines" / "openvino" / "bin" / "python", ROOT / "runtime" / "ort" / "openvino_runner.py"],
-    "mnn-cpu": lambda tools: [ROOT / ".engines" / "mnn" / "bin" / "python", ROOT / "runtime" / "ort" / "mnn_runner.py"],
     "onednn-cpu": lambda tools: [tools / "pet-runner"],
+    **{f"{name}-cpu": lambda tools, name=name: of_environment(name) for name in ["openvino", "mnn", "ncnn", "litert", "torch"]},
+    "inductor-cpu": lambda tools: [*of_environment("torch"), "--engine", "torch-inductor"],
 }
 
-TABLES = {"ort-cpu": "models", "openvino-cpu": "models_openvino", "mnn-cpu": "models_mnn", "onednn-cpu": "models_onednn"}  # of docs/speed.md
+
+def table_of(device):
+    """Of docs/speed.md."""
+    return "models" if device == "ort-cpu" else f"models_{device.removesuffix('-cpu')}"
+
 
 DEFAULT = Variant("default", ())
 MEASURE = Variant("measure", ("--measure",))
@@ -343,7 +352,7 @@ def main():
         print(f"bench/models.py: {options.device}: {hello['error']}", file=sys.stderr)
         return 1
     isa, cpu = hello["isa"], hello["cpu"]
-    table = "cliffs" if options.cliffs else "families" if options.families else TABLES[options.device]
+    table = "cliffs" if options.cliffs else "families" if options.families else table_of(options.device)
     if options.onnx:
         table = table.replace("models", "exports")
     if options.python != sys.executable:
