@@ -140,7 +140,9 @@ std::optional<KeptPlan> planIn(const std::string& text) {
 Expected<std::unique_ptr<Call>> PlanChooser::choose(Plans& plans) {
   const std::string key = device_.identity() + "\n" + plans.problem();
   const auto text = find(key);
-  if (const auto plan = text ? planIn(*text) : std::nullopt) {
+  const auto plan = text ? planIn(*text) : std::nullopt;
+  // Where plans are timed, one that was kept untimed does not do: what is chosen by times would never be tried.
+  if (plan && (plan->seconds || device_.searchSeconds() == 0)) {
     if (auto call = plans.restore(plan->kept)) {
       ++counts_.restored;
       (*call)->timed = plan->seconds;

@@ -34,7 +34,8 @@ class Plans {
 
 /// Takes the fastest of a library's plans, timed on the device once, of those whose results most agree on; what was
 /// found is kept by device and problem. That takes Device::searchSeconds(), of which plans that are compiled get a
-/// quarter. On a device that times nothing it takes the first.
+/// quarter. On a device that times nothing it takes what is kept, else the first, which a device that times chooses
+/// anew.
 class PlanChooser {
  public:
   /// `store` may be null: then plans are kept as long as this is there. `device` outlives it.

@@ -168,6 +168,27 @@ TEST(CudaChooser, WhatIsKeptIsNotTimedAgain) {
   EXPECT_THAT(again.notes, HasSubstr("host conv 2"));
 }
 
+/// And with it the orders of dimensions and channels of zeros; what was timed is not overwritten by a start that times
+/// nothing.
+TEST(CudaChooser, WhatIsKeptUntimedIsTimedOnceThatIsAskedFor) {
+  int timings = 0;
+  HostOptions untimed = hostOptions(), timed = threePlans(2, &timings);
+  untimed.plans = 3;
+  untimed.store = timed.store = std::make_shared<MapStore>();
+  EXPECT_THAT(prepare(kConv, untimed).notes, HasSubstr("host conv 0"));
+  const Prepared first = prepare(kConv, timed);
+  EXPECT_THAT(first.notes, HasSubstr("host conv 2"));
+  EXPECT_EQ(first.counts.chosen, 3);
+  EXPECT_EQ(first.counts.timed, 9);
+  for (const HostOptions& again : {untimed, timed}) {
+    timings = 0;
+    const Prepared kept = prepare(kConv, again);
+    EXPECT_THAT(kept.notes, HasSubstr("host conv 2"));
+    EXPECT_EQ(kept.counts.chosen, 0);
+    EXPECT_EQ(timings, 0);
+  }
+}
+
 TEST(CudaChooser, WhatIsKeptIsOfOneDevice) {
   int timings = 0;
   auto store = std::make_shared<MapStore>();
