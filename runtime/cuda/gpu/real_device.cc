@@ -47,10 +47,12 @@ class RealDevice final : public LibraryDevice {
     name_ = properties.name;
     int driver = 0;
     check(cudaDriverGetVersion(&driver), "the driver");
-    identity_ = fmt::format("{}, sm_{}{}, {} processors, {} MiB, driver for CUDA {}", name_, properties.major,
-                            properties.minor, properties.multiProcessorCount, properties.totalGlobalMem >> 20, driver);
-    facts_ = {fmt::format("cuDNN {}, driver {}", cudnnVersion(), driverVersion(driver)), properties.major,
-              properties.minor, properties.l2CacheSize};
+    const std::string version = driverVersion(driver);
+    identity_ =
+        fmt::format("{}, sm_{}{}, {} processors, {} MiB, driver {}, CUDA {}", name_, properties.major, properties.minor,
+                    properties.multiProcessorCount, properties.totalGlobalMem >> 20, version, driver);
+    facts_ = {fmt::format("cuDNN {}, driver {}", cudnnVersion(), version), properties.major, properties.minor,
+              properties.l2CacheSize};
     cudnn_.architecture = properties.major * 10 + properties.minor;
     threads_ = int64_t{properties.multiProcessorCount} * properties.maxThreadsPerMultiProcessor;
     cublasLtHandle_t cublas = nullptr;
