@@ -108,7 +108,7 @@ class GpuRules : public testing::TestWithParam<size_t> {};
 TEST_P(GpuRules, BothSidesAreTheReference) {
   auto device = openGpu({.searchSeconds = 0});
   ASSERT_TRUE(device) << device.error().message();
-  for (const DeviceRun& run : preparedRules(*device, 3, {GetParam(), kRuleParts}))
+  for (const DeviceRun& run : preparedRules({*device}, 3, {GetParam(), kRuleParts}))
     expectReference(run, 1e-4);
 }
 

@@ -36,7 +36,8 @@ TEST(CudaDepthwise, ThreadsMayRunInAnyOrder) {
 
 #ifdef PET_CUDA_INCLUDE
 TEST(CudaDepthwise, MemoryMayHoldHalfPrecision) {
-  expectPlain(Precision::kFp16, ThreadOrder::kForward);
+  for (ThreadOrder order : {ThreadOrder::kForward, ThreadOrder::kBackward, ThreadOrder::kShuffled})
+    expectPlain(Precision::kFp16, order);
 }
 #endif
 

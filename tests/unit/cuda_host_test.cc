@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/cuda/held.h"
 #include "tests/unit/correction_cases.h"
 #include "tests/unit/cuda_host_support.h"
 
@@ -109,39 +110,71 @@ TEST(CudaHost, CorrectionsAreComputedInPlace) {
     expectReference(run, 0);
 }
 
-/// Turns 64 numbers round through shared memory.
-std::vector<float> turned(ThreadOrder order, const std::string& barrier) {
+constexpr ThreadOrder kOrders[] = {ThreadOrder::kForward, ThreadOrder::kBackward, ThreadOrder::kShuffled};
+
+/// What a kernel of one pointer makes of 1, 2, …, 64.
+std::vector<float> madeBy(KernelSource source, ThreadOrder order) {
   auto device = deviceOf(Precision::kFp32, order);
+  source.pointers = 1;
+  std::vector<float> numbers(64);
+  std::iota(numbers.begin(), numbers.end(), 1.0F);
+  const Held held(*device, 256);
+  device->upload(held.get(), numbers.data(), 256);
+  device->kernel(source)->run(std::vector<Address>{held.get()}, nullptr);
+  device->download(numbers.data(), held.get(), 256);
+  return numbers;
+}
+
+/// Turns the numbers round through shared memory.
+KernelSource turning(const std::string& barrier) {
   KernelSource source = named("turn",
-                              "extern \"C\" __global__ void NAME(T* y, const T* x) {\n  __shared__ float t[64];\n"
-                              "  t[threadIdx.x] = x[threadIdx.x];\n  " +
+                              "extern \"C\" __global__ void NAME(T* y) {\n  __shared__ float t[64];\n"
+                              "  t[threadIdx.x] = y[threadIdx.x];\n  " +
                                   barrier + "\n  y[threadIdx.x] = t[63 - threadIdx.x];\n}\n");
   source.block[0] = 64;
-  source.pointers = 2;
   source.barriers = true;
-  std::vector<float> x(64), y(64);
-  std::iota(x.begin(), x.end(), 1.0F);
-  const Address from = *device->allocate(256), to = *device->allocate(256);
-  device->upload(from, x.data(), 256);
-  device->kernel(source)->run(std::vector<Address>{to, from}, nullptr);
-  device->download(y.data(), to, 256);
-  device->release(from);
-  device->release(to);
-  return y;
+  return source;
+}
+
+/// Adds the next number to each, in place: `at` is which one a thread has.
+KernelSource addingNext(const std::string& at) {
+  return named("next", "extern \"C\" __global__ void NAME(T* y) {\n  const int i = " + at +
+                           ";\n  y[i] = y[i] + y[(i + 1) % 64];\n}\n");
+}
+
+void expectRace(const KernelSource& source) {
+  const auto forward = madeBy(source, ThreadOrder::kForward), backward = madeBy(source, ThreadOrder::kBackward),
+             shuffled = madeBy(source, ThreadOrder::kShuffled);
+  EXPECT_NE(forward, backward);
+  EXPECT_NE(forward, shuffled);
+  EXPECT_NE(backward, shuffled);
 }
 
 TEST(CudaHost, ARaceShowsInAnotherOrder) {
-  EXPECT_NE(turned(ThreadOrder::kForward, ""), turned(ThreadOrder::kBackward, ""));
-  for (ThreadOrder order : {ThreadOrder::kForward, ThreadOrder::kBackward, ThreadOrder::kShuffled})
-    EXPECT_EQ(turned(order, "__syncthreads();")[0], 64) << static_cast<int>(order);
+  expectRace(turning(""));
+  for (ThreadOrder order : kOrders)
+    EXPECT_EQ(madeBy(turning("__syncthreads();"), order)[0], 64) << static_cast<int>(order);
+}
+
+/// Of threads that do not wait for one another, and of blocks.
+TEST(CudaHost, ARaceWithoutBarriersShowsInAnotherOrder) {
+  KernelSource threads = addingNext("threadIdx.x"), blocks = addingNext("blockIdx.x"),
+               planes = addingNext("blockIdx.x + 4 * blockIdx.y + 8 * threadIdx.z");
+  threads.block[0] = blocks.grid[0] = 64;
+  planes.grid = {4, 2, 1};
+  planes.block = {1, 1, 8};
+  for (const KernelSource& source : {threads, blocks, planes})
+    expectRace(source);
 }
 
 #ifdef PET_CUDA_INCLUDE
 /// The reference computes in float from the same inputs, so a few roundings of 11 or 8 bits lie between.
 TEST(CudaHost, MemoryMayHoldHalfPrecision) {
   for (auto [precision, tolerance] : {std::pair(Precision::kFp16, 2e-2), std::pair(Precision::kBf16, 1e-1)}) {
-    for (const DeviceRun& run : prepared(deviceOf(precision, ThreadOrder::kForward)))
-      expectReference(run, tolerance);
+    for (ThreadOrder order : kOrders) {
+      for (const DeviceRun& run : prepared(deviceOf(precision, order)))
+        expectReference(run, tolerance);
+    }
   }
 }
 #endif

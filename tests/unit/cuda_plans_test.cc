@@ -145,7 +145,7 @@ TEST(CudaPlans, AreBuiltForBothSidesOfAllRules) {
   auto device = described("h200", Precision::kTf32);
   ASSERT_TRUE(device);
   size_t planned = 0;
-  for (const DeviceRun& run : preparedRules(device, 1)) {
+  for (const DeviceRun& run : preparedRules({device}, 1)) {
     if (!run.model) continue;
     for (const EngineNote& note : run.model->notes()) {
       planned += note.how.rfind("cuDNN", 0) == 0 ? 1 : 0;

@@ -46,28 +46,34 @@ struct PackPart {
   size_t index = 0, parts = 1;
 };
 
-/// Each rule of a part at so many shapes.
-inline std::vector<DeviceRun> preparedRules(const std::shared_ptr<cuda::Device>& device,
+/// Each rule of a part at so many shapes, each shape on the next of the devices.
+inline std::vector<DeviceRun> preparedRules(const std::vector<std::shared_ptr<cuda::Device>>& devices,
                                             size_t shapes,
                                             const PackPart& part = {}) {
   const RuleSet pack = defaultPack();
   std::vector<DeviceRun> runs;
+  std::vector<size_t> places;  // of each run, the device
   for (size_t i = part.index; i < pack.rules.size(); i += part.parts) {
     const Rule& rule = pack.rules[i];
     auto pattern = instantiate(*pack.findPattern(rule.pattern), rule);
     EXPECT_TRUE(pattern) << rule.name;
     if (!pattern) continue;
     auto small = [&](const Bindings& shape) { return isSmall(*pattern, shape) && isSmall(rule.replacement, shape); };
+    size_t place = 0;
     for (const Bindings& shape : smallShapes(rule.shapes, shapes, 1, small).members) {
       for (const Program& side : {*pattern, rule.replacement}) {
         auto program = bound(side, shape);
         EXPECT_TRUE(program) << rule.name;
-        if (program) runs.push_back({rule.name, *program, drawModel(*program), 0, nullptr});
+        if (!program) continue;
+        runs.push_back({rule.name, *program, drawModel(*program), 0, nullptr});
+        places.push_back(place % devices.size());
       }
+      ++place;
     }
   }
-  for (DeviceRun& run : runs) {
-    auto model = CudaModel::prepare(run.program, inputsFrom<float>(run.tensors), device);
+  for (size_t i = 0; i < runs.size(); ++i) {
+    DeviceRun& run = runs[i];
+    auto model = CudaModel::prepare(run.program, inputsFrom<float>(run.tensors), devices[places[i]]);
     EXPECT_TRUE(model) << run.name << ": " << model.error().message();
     if (model) run.model = std::move(*model);
   }

@@ -1,6 +1,7 @@
-// Runs CUDA kernels on a processor: a kernel's source is compiled as plain C++ behind this header. A block's threads
-// run one after the other; those of kernels with barriers are fibers, and a barrier hands over to the next one. So
-// __shared__ is static. A barrier that some of a block's threads never reach stops the program with a message.
+// Runs CUDA kernels on a processor: a kernel's source is compiled as plain C++ behind this header. Blocks run one after
+// the other, and so do a block's threads, both in the order that is asked for; threads of kernels with barriers are
+// fibers, and a barrier hands over to the next one. So __shared__ is static. A barrier that some of a block's threads
+// never reach stops the program with a message.
 #pragma once
 #undef _FORTIFY_SOURCE  // its check of longjmp takes fibers for a broken stack
 
@@ -38,6 +39,19 @@ inline CpuIndex threadIdx, blockIdx, blockDim, gridDim;
 
 namespace cuda_on_cpu {
 
+/// Numbers below `count`, each once. `order`: 0 forward, 1 backward, 2 shuffled, as `seed` says.
+inline std::vector<unsigned> inOrder(unsigned count, int order, unsigned seed) {
+  std::vector<unsigned> numbers(count);
+  for (unsigned i = 0; i < count; ++i)
+    numbers[i] = order == 1 ? count - 1 - i : i;
+  if (order == 2) std::shuffle(numbers.begin(), numbers.end(), std::mt19937(seed));
+  return numbers;
+}
+
+inline CpuIndex indexOf(unsigned number, const CpuIndex& size) {
+  return {number % size.x, number / size.x % size.y, number / size.x / size.y};
+}
+
 /// Starts once and lives for all later blocks; it is left and entered by setjmp, which costs no call of the system.
 struct Fiber {
   ucontext_t context;
@@ -53,7 +67,7 @@ class Block {
     return block;
   }
 
-  /// `order`: 0 forward, 1 backward, 2 shuffled.
+  /// `order`: as inOrder() has it.
   void run(CpuIndex size, int order, std::function<void()> body) {
     const unsigned count = size.x * size.y * size.z, warps = (count + 31) / 32;
     while (fibers_.size() < count)
@@ -65,20 +79,17 @@ class Block {
     warpAlive_.assign(warps, 0);
     alive_ = count;
     atBarrier_ = 0;
-    order_.resize(count);
     for (unsigned i = 0; i < count; ++i) {
       fibers_[i]->done = false;
       ++warpAlive_[i / 32];
-      order_[i] = i;
     }
-    if (order == 1) std::reverse(order_.begin(), order_.end());
-    if (order == 2) std::shuffle(order_.begin(), order_.end(), std::mt19937(count + blockIdx.x));
+    order_ = inOrder(count, order, count + blockIdx.x);
     while (alive_ > 0) {
       const unsigned long before = progress_;
       for (unsigned i : order_) {
         if (fibers_[i]->done) continue;
         now_ = i;
-        threadIdx = {i % size.x, i / size.x % size.y, i / size.x / size.y};
+        threadIdx = indexOf(i, size);
         resume();
       }
       if (alive_ == 0 || progress_ != before) continue;
@@ -168,36 +179,31 @@ class Block {
 };
 
 template <class F>
-void forBlocks(const unsigned* grid, const unsigned* block, F each) {
+void forBlocks(const unsigned* grid, const unsigned* block, int order, F each) {
   gridDim = {grid[0], grid[1], grid[2]};
   blockDim = {block[0], block[1], block[2]};
-  for (unsigned z = 0; z < grid[2]; ++z) {
-    for (unsigned y = 0; y < grid[1]; ++y) {
-      for (unsigned x = 0; x < grid[0]; ++x) {
-        blockIdx = {x, y, z};
-        each();
-      }
-    }
+  const unsigned count = grid[0] * grid[1] * grid[2];
+  for (unsigned number : inOrder(count, order, count)) {
+    blockIdx = indexOf(number, gridDim);
+    each();
   }
 }
 
 /// Of a kernel with barriers.
 template <class F>
 void launchTogether(const unsigned* grid, const unsigned* block, int order, F kernel) {
-  forBlocks(grid, block, [&] { Block::current().run(blockDim, order, kernel); });
+  forBlocks(grid, block, order, [&] { Block::current().run(blockDim, order, kernel); });
 }
 
-/// Of one whose threads know nothing of one another.
+/// Of one whose threads do not wait for one another.
 template <class F>
-void launchApart(const unsigned* grid, const unsigned* block, int, F kernel) {
-  forBlocks(grid, block, [&] {
-    for (unsigned z = 0; z < block[2]; ++z) {
-      for (unsigned y = 0; y < block[1]; ++y) {
-        for (unsigned x = 0; x < block[0]; ++x) {
-          threadIdx = {x, y, z};
-          kernel();
-        }
-      }
+void launchApart(const unsigned* grid, const unsigned* block, int order, F kernel) {
+  const unsigned count = block[0] * block[1] * block[2];
+  const std::vector<unsigned> threads = inOrder(count, order, count);
+  forBlocks(grid, block, order, [&] {
+    for (unsigned number : threads) {
+      threadIdx = indexOf(number, blockDim);
+      kernel();
     }
   });
 }

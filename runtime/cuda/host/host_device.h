@@ -11,8 +11,8 @@
 
 namespace pet::cuda {
 
-/// In which order the threads of a block run between barriers, and streams as far as they need not wait: a kernel, or a
-/// plan, whose results depend on it has a race.
+/// In which order a kernel's blocks run, the threads of a block between barriers, and streams as far as they need not
+/// wait: a kernel, or a plan, whose results depend on it has a race.
 enum class ThreadOrder { kForward, kBackward, kShuffled };
 
 struct HostOptions {
