@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The device at hand (runtime/cuda/gpu/real_device.cc) without one: CUDA, cuDNN and cuBLASLt are the real ones but for the calls that need a
 driver (idle_gpu.c), so what it computes means nothing. Plans that were kept are not those of another driver, though it is for the same
-CUDA. Exit status 0 or 1; 77 where pet is built without CUDA.
+CUDA, and what fails while it is recorded leaves a stream that can be used. Exit status 0 or 1; 77 where pet is built without CUDA.
 """
 
 import json
@@ -54,6 +54,12 @@ def drivers(folder):
         expect(f"driver {driver}", found == (made, kept), plans)
 
 
+def recordings(folder):
+    name = "Gpu.ARecordingThatFailsIsOver"
+    done = run(folder, "580.65.06", "pet-gpu-tests", f"--gtest_filter={name}")
+    expect("a recording that fails", done.returncode == 0 and f"[       OK ] {name}" in done.stdout, done.stdout + done.stderr)
+
+
 def main():
     if not (BIN / "libpet_cuda.so").exists():
         print("pet is built without CUDA")
@@ -62,6 +68,7 @@ def main():
         folder = pathlib.Path(name)
         make_library(folder)
         drivers(folder)
+        recordings(folder)
     print("\n".join(failures) if failures else "the device at hand is asked as it should be")
     return 1 if failures else 0
 

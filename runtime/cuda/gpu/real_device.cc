@@ -30,6 +30,33 @@ class GraphRecording final : public Recording {
   cudaStream_t stream_;
 };
 
+/// A stream whose work is recorded, until it is taken or this ends: a stream that is left recording, as where what is
+/// queued throws, takes nothing else.
+class Capture {
+ public:
+  explicit Capture(cudaStream_t stream) : stream_(stream) {
+    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "a recording");
+  }
+  ~Capture() {
+    if (!isOpen_) return;
+    if (cudaGraph_t graph = nullptr; cudaStreamEndCapture(stream_, &graph) == cudaSuccess) cudaGraphDestroy(graph);
+    cudaGetLastError();  // so that it does not stand for later calls
+  }
+  Capture(const Capture&) = delete;
+  Capture& operator=(const Capture&) = delete;
+
+  cudaGraph_t take() {
+    cudaGraph_t graph = nullptr;
+    isOpen_ = false;
+    check(cudaStreamEndCapture(stream_, &graph), "a recording");
+    return graph;
+  }
+
+ private:
+  cudaStream_t stream_;
+  bool isOpen_ = true;
+};
+
 /// The version of the driver that is loaded, or of the CUDA that it is for where it does not say.
 std::string driverVersion(int cuda) {
   std::string version;
@@ -130,11 +157,9 @@ class RealDevice final : public LibraryDevice {
     for (Queue& queue : queues_) {
       if (!queue.stream) open(queue);  // cuDNN asks for memory as it starts, which a recording does not allow
     }
-    cudaGraph_t graph = nullptr;
-    check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "a recording");
+    Capture capture(stream_);
     calls();
-    check(cudaStreamEndCapture(stream_, &graph), "a recording");
-    return std::make_unique<GraphRecording>(graph, stream_);
+    return std::make_unique<GraphRecording>(capture.take(), stream_);
   }
 
   Expected<std::unique_ptr<Call>> kernelAlone(const KernelSource& source) override {

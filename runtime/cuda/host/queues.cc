@@ -22,7 +22,12 @@ void Queues::add(Entry entry) {
 std::vector<Queues::Entry> Queues::recorded(const std::function<void()>& calls) {
   std::vector<Entry> entries;
   record_ = &entries;
-  calls();
+  try {
+    calls();
+  } catch (...) {
+    record_ = nullptr;
+    throw;
+  }
   record_ = nullptr;
   return entries;
 }
