@@ -21,6 +21,8 @@ import gpu_plan
 ATTENTIONS = {"vit_b_16-dynamo": 3, "bert-dynamo-dynamic": 2, "gpt2-dynamo": 2, "decoder_step-script": 2, "t5_encoder-script": 2,
               "window_attention-dynamo": 2, "window_fused-dynamo": 2, "whisper_encoder-script": 2}
 
+TIMED = "whisper_encoder-script"  # with times that are made up, as a GPU that times plans asks for it
+
 
 def symbols_of(stub):
     """What the toolkit's driver exports."""
@@ -56,14 +58,17 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         make_driver(stubs[-1], pathlib.Path(folder))
         os.environ["LD_LIBRARY_PATH"] = f"{folder}:{os.environ.get('LD_LIBRARY_PATH', '')}"
+        if not sys.argv[1:]:
+            gpu_plan.check(TIMED, gpu_plan.build.build(TIMED, folder), pathlib.Path(folder), "fp16", True)
         for name in sys.argv[1:] or ATTENTIONS:
             found = attentions(name, pathlib.Path(folder))
             print(f"{name}: {found} attentions", flush=True)
             if found != ATTENTIONS.get(name, found):
                 failures.append(f"{name}: {found}, not {ATTENTIONS[name]}")
-        tests = [gpu_plan.BIN / "pet-unit-tests", "--gtest_filter=CudaPlans.*-CudaPlans.*AllRules*", "--gtest_brief=1"]
+        tests = [gpu_plan.BIN / "pet-unit-tests", "--gtest_filter=CudaPlans.*-CudaPlans.*AllRules*:CudaPlans.*TimingPlanner*", "--gtest_brief=1"]
         if not sys.argv[1:] and subprocess.run(tests).returncode:
             failures.append("unit tests")
+    failures += gpu_plan.failures
     print("\n".join(failures) if failures else "compiled for an H200")
     return 1 if failures else 0
 

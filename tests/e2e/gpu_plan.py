@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Models of the zoo on an H200 that is not there: cuDNN has a plan for each convolution that pet-run asks for, NVRTC compiles each
-kernel without spills, and nothing that a GPU can compute is left to the reference. Exit status 0 or 1; 77 where pet is built without
-CUDA.
+"""Models on an H200 that is not there: cuDNN has a plan for each convolution that pet-run asks for, NVRTC compiles each kernel without
+spills, and nothing that a GPU can compute is left to the reference. Without times, as a described GPU has none; and with times that are made
+up, by which all is asked for that depends on them. Exit status 0 or 1; 77 where pet is built without CUDA.
 
-With PET_TEST_PART=K/N one of the models, else all; `gpu_plan.py NAME...` tries these models.
+With PET_TEST_PART=K/N one model of the zoo in every precision, and some others of tests/models with times in one, small ones rewritten as well;
+else all, the zoo in fp32 without times, and each with times in one precision of four. `gpu_plan.py NAME...` tries these models in all ways.
 """
 
 import json
@@ -22,13 +23,24 @@ import build  # noqa: E402
 import zoo  # noqa: E402
 
 # What no lowering takes, and the session's nodes between programs, which the processor computes.
-BY_REFERENCE = {"Not", "Select"}
+BY_REFERENCE = {"ArgMax", "CumSum", "Not", "Select"}
+PRECISIONS = ["fp32", "tf32", "fp16", "bf16"]
+REWRITTEN = set(build.SMALL) | set(build.OPERATORS_EXPORTED)  # planned rewritten as well
+APART = 39  # in the list of those others: one of so many for a part
+SEARCH = 0.1  # seconds to build a call's plans in
 failures = []
 
 
-def planned(path, *options):
-    words = [BIN / "pet-run", path, "--plan", "h200", "--json", "-", *options]
+def planned(path, *options, device="h200"):
+    words = [BIN / "pet-run", path, "--plan", device, "--json", "-", *options]
     return subprocess.run([str(w) for w in words], capture_output=True, text=True, timeout=900)
+
+
+def with_times(folder):
+    """The properties of an H200 whose plans have times, which mean nothing."""
+    path = folder / "h200.json"
+    path.write_text(json.dumps(json.loads((SOURCE / "runtime" / "cuda" / "devices" / "h200.json").read_text()) | {"times": "made up"}))
+    return path
 
 
 def shapes_of(model):
@@ -37,34 +49,64 @@ def shapes_of(model):
     return [f"{name}={'x'.join(map(str, array.shape))}" for name, array in model.arrays(dims).items()] if dims else []
 
 
-def check(name, folder):
-    model = zoo.MODELS[name]
-    path = build.build(name, folder)
-    shapes = shapes_of(model)
-    for precision in ["fp32", "tf32", "fp16"] if part.given() else ["fp32"]:
-        done = planned(path, "--precision", precision, *(["--shape", ",".join(shapes)] if shapes else []))
-        if done.returncode:
-            failures.append(f"{name}, {precision}: {done.stderr.strip()}")
-            continue
-        report = json.loads(done.stdout)
-        programs = [n for n in report["nodes"] if n["how"] and not n["how"].startswith("not in a program")]
-        libraries = sum(n["how"].startswith(("cuDNN", "cuBLAS")) for n in programs)
-        left = sorted({f"{n['op']} ({n['how']})" for n in programs if n["reference"] and n["how"].startswith("reference: ") and n["op"] not in BY_REFERENCE})
-        spills = [k["kernel"] for k in report["kernels"] if k["spilled_bytes"]]
-        print(f"{name}, {precision}: {libraries} by libraries, {len(report['kernels'])} kernels, left: {left or 'none'}", flush=True)
-        if left or spills:
-            failures.append(f"{name}, {precision}: left {left}, spills {spills}")
+def rewritten(path, folder):
+    """What pet-apply makes of a model for the processor, for which more rules fire; None: as it is."""
+    other, report = folder / "rewritten.onnx", folder / "report.json"
+    words = [BIN / "pet-apply", path, "-o", other, "--trust-pack", "--check", "sites", "-q", "--json", report]
+    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, timeout=900)
+    if done.returncode:
+        failures.append(f"{path.stem}, rewritten: {done.stderr.strip()}")
+    return other if done.returncode == 0 and json.loads(report.read_text())["fired"] else None
+
+
+def check(name, path, folder, precision, has_times):
+    shapes = shapes_of(zoo.MODELS[name]) if name in zoo.MODELS else []
+    what = f"{name}{', rewritten' if path.stem == 'rewritten' else ''}, {precision}" + (", with times" if has_times else "")
+    done = planned(path, "--precision", precision, *(["--shape", ",".join(shapes)] if shapes else []), "--search", SEARCH,
+                   device=with_times(folder) if has_times else "h200")
+    if done.returncode:
+        failures.append(f"{what}: {done.stderr.strip()}")
+        return
+    report = json.loads(done.stdout)
+    programs = [n for n in report["nodes"] if n["how"] and not n["how"].startswith("not in a program")]
+    libraries = sum(n["how"].startswith(("cuDNN", "cuBLAS")) for n in programs)
+    left = sorted({f"{n['op']} ({n['how']})" for n in programs if n["reference"] and n["how"].startswith("reference: ") and n["op"] not in BY_REFERENCE})
+    spills = [k["kernel"] for k in report["kernels"] if k["spilled_bytes"]]
+    timed = f", {report['plans']['timed']} plans timed for {report['plans']['chosen']} calls" if has_times else ""
+    print(f"{what}: {libraries} by libraries, {len(report['kernels'])} kernels{timed}, left: {left or 'none'}", flush=True)
+    if left or spills:
+        failures.append(f"{what}: left {left}, spills {spills}")
+    if has_times != (report["plans"]["timed"] > 0) and libraries:
+        failures.append(f"{what}: {report['plans']['timed']} plans timed")
+
+
+def ways(names):
+    """{model: [(precision, whether with times)]}"""
+    if names:
+        return {name: [(precision, has_times) for precision in PRECISIONS for has_times in [False, True]] for name in names}
+    others = sorted(set(build.EVERY) - set(zoo.MODELS) - set(build.HUGE))
+    with_times = {name: [(PRECISIONS[i % len(PRECISIONS)], True)] for i, name in enumerate([*zoo.MODELS, *others])}
+    if part.given():
+        return {name: with_times[name] for name in others[part.one(range(APART))::APART]} | \
+            {part.one(set(zoo.MODELS) - set(zoo.SLOW)): [(precision, False) for precision in PRECISIONS]}
+    return {name: them + ([("fp32", False)] if name in zoo.MODELS else []) for name, them in with_times.items()}
 
 
 def main():
     if not (BIN / "libpet_cuda.so").exists():
         print("pet is built without CUDA")
         return part.SKIPPED
-    names = sys.argv[1:] or ([part.one(set(zoo.MODELS) - set(zoo.SLOW))] if part.given() else list(zoo.MODELS))
-    for name in names:
+    models = ways(sys.argv[1:])
+    for name, them in models.items():
         with tempfile.TemporaryDirectory() as folder:
-            check(name, pathlib.Path(folder))
-    print("\n".join(failures) if failures else f"{len(names)} models: planned for an H200")
+            folder = pathlib.Path(folder)
+            path = build.build(name, folder)
+            other = rewritten(path, folder) if name in REWRITTEN else None
+            for precision, has_times in them:
+                check(name, path, folder, precision, has_times)
+                if other:
+                    check(name, other, folder, precision, has_times)
+    print("\n".join(failures) if failures else f"{len(models)} models: planned for an H200")
     return 1 if failures else 0
 
 

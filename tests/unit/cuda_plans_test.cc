@@ -1,6 +1,7 @@
 // Plans and kernels for GPUs that are not there: cuDNN's from the properties of a device, our kernels as NVRTC compiles
 // them. Nothing runs.
 
+#include <limits>
 #include <set>
 
 #include <dlfcn.h>
@@ -27,17 +28,38 @@ std::string propertiesOf(const std::string& device) {
   return text.str();
 }
 
-std::shared_ptr<GpuDevice> described(const std::string& name,
-                                     Precision precision,
-                                     const std::shared_ptr<PlanStore>& store = nullptr) {
-  auto device = openGpu({0, precision, propertiesOf(name), store});
+std::shared_ptr<GpuDevice> opened(const GpuOptions& options) {
+  auto device = openGpu(options);
   EXPECT_TRUE(device) << device.error().message();
   return device ? *device : nullptr;
 }
 
-/// How many convolutions and products libraries compute, and how many are left to the reference.
+std::shared_ptr<GpuDevice> described(const std::string& name,
+                                     Precision precision,
+                                     const std::shared_ptr<PlanStore>& store = nullptr) {
+  return opened({0, precision, propertiesOf(name), store});
+}
+
+/// cuDNN's attention is compiled when it is planned, as are some plans for convolutions, for which a driver must be
+/// there, be it one without a device (tests/e2e/gpu_compiled.py has such a one).
+bool isThereADriver() {
+  void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (driver) dlclose(driver);
+  return driver != nullptr;
+}
+
+/// Its plans have times, which mean nothing, and all are built; of those that are compiled what some time allows.
+std::shared_ptr<GpuDevice> describedWithTimes(const std::string& name, Precision precision) {
+  std::string properties = propertiesOf(name);
+  properties.insert(properties.find('{') + 1, "\"times\":\"made up\",");
+  const double searchSeconds = isThereADriver() ? 0.4 : std::numeric_limits<double>::infinity();
+  return opened({0, precision, properties, nullptr, searchSeconds});
+}
+
+/// How many convolutions and products libraries compute, of those as phases, how many kernels of ours; how many nodes
+/// are left to the reference.
 struct Counts {
-  int planned = 0, left = 0;
+  int planned = 0, phases = 0, own = 0, left = 0;
 };
 
 void prepare(const std::string& name,
@@ -52,32 +74,117 @@ void prepare(const std::string& name,
   for (const EngineNote& note : (*model)->notes()) {
     const bool isPlan = note.how.rfind("cuDNN", 0) == 0 || note.how.rfind("cuBLAS", 0) == 0;
     counts.planned += isPlan ? 1 : 0;
+    counts.phases += note.how.ends_with("of phases") ? 1 : 0;
+    counts.own += note.how.starts_with("a kernel of our own, tiles") ? 1 : 0;
     counts.left += note.reference ? 1 : 0;
     EXPECT_FALSE(note.reference) << note.node << ": " << note.op << ": " << note.how;
   }
 }
 
+/// No kernel spills or takes more registers than leave a processor two blocks.
+void expectKernels(GpuDevice& device, size_t least) {
+  auto kernels = device.kernels();
+  ASSERT_TRUE(kernels) << kernels.error().message();
+  EXPECT_GE(kernels->size(), least);
+  for (const KernelUse& use : *kernels) {
+    EXPECT_EQ(use.spilledBytes, 0) << use.kernel;
+    EXPECT_LE(use.registers, 128) << use.kernel;
+  }
+}
+
+Counts prepareAll(const std::shared_ptr<GpuDevice>& device) {
+  Counts counts;
+  for (const EngineModel& m : kEngineModels)
+    prepare(m.name, m.text, device, counts);
+  for (const EngineCase& c : engineCases())
+    prepare(c.name, c.text, device, counts);
+  EXPECT_GE(counts.planned, 80);
+  EXPECT_EQ(counts.left, 0);
+  return counts;
+}
+
+constexpr Precision kPrecisions[] = {Precision::kFp32, Precision::kTf32, Precision::kFp16, Precision::kBf16};
+
 TEST(CudaPlans, AreBuiltForAllThatThePlannerAsksFor) {
   auto store = std::make_shared<MapStore>();  // most kernels are the same in fp32 and in tf32, and are compiled once
-  for (Precision precision : {Precision::kFp32, Precision::kTf32, Precision::kFp16}) {
-    if (!isInPart(precision == Precision::kFp16 ? 1 : 0, 2)) continue;
-    SCOPED_TRACE(static_cast<int>(precision));
-    auto device = described("h200", precision, store);
+  for (size_t i = 0; i < std::size(kPrecisions); ++i) {
+    if (!isInPart(i < 2 ? 0 : i - 1, 3)) continue;
+    SCOPED_TRACE(nameOf(kPrecisions[i]));
+    auto device = described("h200", kPrecisions[i], store);
     ASSERT_TRUE(device);
-    Counts counts;
-    for (const EngineModel& m : kEngineModels)
-      prepare(m.name, m.text, device, counts);
-    for (const EngineCase& c : engineCases())
-      prepare(c.name, c.text, device, counts);
-    EXPECT_GE(counts.planned, 80);
-    EXPECT_EQ(counts.left, 0);
-    auto kernels = device->kernels();
-    ASSERT_TRUE(kernels) << kernels.error().message();
-    EXPECT_GE(kernels->size(), 100U);
-    for (const KernelUse& use : *kernels) {
-      EXPECT_EQ(use.spilledBytes, 0) << use.kernel;
-      EXPECT_LE(use.registers, 128) << use.kernel;
-    }
+    prepareAll(device);
+    expectKernels(*device, 100);
+  }
+}
+
+/// And once plans are timed: convolutions in the other order of dimensions, with channels of zeros, as phases, without
+/// the sum behind them, kernels of ours beside them, copies to borders; then all of it in the orders that were chosen.
+TEST(CudaPlans, AreBuiltForAllThatATimingPlannerAsksFor) {
+  for (size_t i = 0; i < std::size(kPrecisions); ++i) {
+    if (!isInPart(i, std::size(kPrecisions))) continue;
+    SCOPED_TRACE(nameOf(kPrecisions[i]));
+    auto device = describedWithTimes("h200", kPrecisions[i]);
+    ASSERT_TRUE(device);
+    const Counts counts = prepareAll(device);
+    EXPECT_GE(counts.phases, 3);
+    EXPECT_GE(counts.own, 3);
+    EXPECT_GE(device->planCounts().timed, 3 * device->planCounts().chosen);
+    expectKernels(*device, 200);
+  }
+}
+
+/// How many calls libraries are asked for.
+int chosenFor(const std::string& text, const std::shared_ptr<GpuDevice>& device) {
+  Counts counts;
+  prepare(text, text, device, counts);
+  return device->planCounts().chosen;
+}
+
+TEST(CudaPlans, TimesAskForMore) {
+  struct {
+    const char* text;
+    int untimed, timed;
+  } const kCases[] = {
+      // In both orders of dimensions, and with channels of zeros.
+      {"x: [1, 3, 6, 5]\n w: const [5, 3, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1]", 1, 3},
+      // Channels that end on borders.
+      {"x: [1, 8, 6, 5]\n w: const [16, 8, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1]", 1, 2},
+      // Its phases in both orders, one of which is the fastest by these times.
+      {"x: [1, 8, 6, 5]\n w: const [8, 8, 4, 4]\n y = ConvTranspose(x, w) strides=[2, 2] pads=[1, 1, 1, 1]", 1, 3},
+      // Its left operand as it is, and in rows on borders.
+      {"x: [64, 65]\n w: const [65, 64]\n y = MatMul(x, w)", 1, 2},
+  };
+  for (const auto& c : kCases) {
+    EXPECT_EQ(chosenFor(c.text, described("h200", Precision::kTf32)), c.untimed) << c.text;
+    EXPECT_EQ(chosenFor(c.text, describedWithTimes("h200", Precision::kTf32)), c.timed) << c.text;
+  }
+}
+
+/// How the convolution is computed first, and how many plans there are for it in all that is tried.
+std::pair<std::string, int> plansOf(const std::string& text, Precision precision) {
+  auto program = parseProgram(text, "test");
+  std::string first;
+  for (bool hasTimes : {false, true}) {
+    auto device = hasTimes ? describedWithTimes("h200", precision) : described("h200", precision);
+    auto model = CudaModel::prepare(*program, inputsFrom<float>(draw(*program, false)), device);
+    EXPECT_TRUE(model) << model.error().message();
+    if (hasTimes) return {first, device->planCounts().timed};
+    first = notesOf(**model);
+  }
+  return {};
+}
+
+/// In float cuDNN has other plans than with rounded factors, and fewer: those of tensor cores are left out.
+TEST(CudaPlans, InFloatNoneRoundsFactors) {
+  for (const char* text : {"x: [1, 64, 56, 56]\n w: const [64, 64, 3, 3]\n y = Conv(x, w) pads=[1, 1, 1, 1]",
+                           "x: [8, 128, 28, 28]\n w: const [256, 128, 1, 1]\n y = Conv(x, w)",
+                           "x: [1, 64, 16, 16]\n w: const [64, 32, 4, 4]\n y = ConvTranspose(x, w) strides=[2, 2]",
+                           "x: [1, 16, 8, 14, 14]\n w: const [32, 16, 3, 3, 3]\n y = Conv(x, w)"}) {
+    const auto [inFloat, few] = plansOf(text, Precision::kFp32);
+    const auto [rounded, all] = plansOf(text, Precision::kTf32);
+    EXPECT_THAT(inFloat, HasSubstr("cuDNN")) << text;
+    EXPECT_NE(inFloat, rounded) << text;
+    EXPECT_TRUE(isThereADriver() || few < all) << text;  // with one, a clock says how many
   }
 }
 
@@ -98,8 +205,8 @@ const DepthwiseCase kDepthwise[] = {
     transposed({"up in three", {1, 32, 8, 14, 14}, {4, 4, 4}, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}}),
 };
 
-TEST(CudaPlans, KernelsOfEachChannelFitIntoRegistersAndSharedMemory) {
-  auto device = described("h200", Precision::kFp32);
+void expectDepthwiseKernelsFit(Precision precision) {
+  auto device = described("h200", precision);
   ASSERT_TRUE(device);
   std::map<std::string, std::string> names;
   for (const DepthwiseCase& c : kDepthwise) {
@@ -123,6 +230,15 @@ TEST(CudaPlans, KernelsOfEachChannelFitIntoRegistersAndSharedMemory) {
   }
 }
 
+TEST(CudaPlans, KernelsOfEachChannelFitIntoRegistersAndSharedMemory) {
+  constexpr Precision kStored[] = {Precision::kFp32, Precision::kFp16, Precision::kBf16};
+  for (size_t i = 0; i < std::size(kStored); ++i) {
+    if (!isInPart(i, std::size(kStored))) continue;
+    SCOPED_TRACE(nameOf(kStored[i]));
+    expectDepthwiseKernelsFit(kStored[i]);
+  }
+}
+
 /// The libraries take the strides of what is corrected.
 TEST(CudaPlans, CorrectionsAreComputedInPlace) {
   for (Precision precision : {Precision::kTf32, Precision::kFp16}) {
@@ -139,11 +255,9 @@ TEST(CudaPlans, CorrectionsAreComputedInPlace) {
   }
 }
 
-TEST(CudaPlans, AreBuiltForBothSidesOfAllRules) {
+void expectRulesArePlanned(const std::shared_ptr<GpuDevice>& device) {
   const std::set<std::string_view> byReference{"ArgMax", "CumSum",      "CyclicMap", "DFT",
                                                "Einsum", "Exponential", "Lookup",    "OneHot"};
-  auto device = described("h200", Precision::kTf32);
-  ASSERT_TRUE(device);
   size_t planned = 0;
   for (const DeviceRun& run : preparedRules({device}, 1)) {
     if (!run.model) continue;
@@ -161,12 +275,19 @@ TEST(CudaPlans, AreBuiltForBothSidesOfAllRules) {
     EXPECT_EQ(use.spilledBytes, 0) << use.kernel;
 }
 
-/// cuDNN's attention is compiled when it is planned, for which a driver must be there, be it one without a device
-/// (tests/e2e/gpu_compiled.py has such a one).
-bool isThereADriver() {
-  void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (driver) dlclose(driver);
-  return driver != nullptr;
+/// In tf32; and with all that a planner asks for that times, in each form of memory.
+TEST(CudaPlans, AreBuiltForBothSidesOfAllRules) {
+  auto device = described("h200", Precision::kTf32);
+  ASSERT_TRUE(device);
+  expectRulesArePlanned(device);
+  constexpr Precision kStored[] = {Precision::kFp32, Precision::kFp16, Precision::kBf16};
+  for (size_t i = 0; i < std::size(kStored); ++i) {
+    if (!isInPart(i, std::size(kStored))) continue;
+    SCOPED_TRACE(nameOf(kStored[i]));
+    device = describedWithTimes("h200", kStored[i]);
+    ASSERT_TRUE(device);
+    expectRulesArePlanned(device);
+  }
 }
 
 const std::set<std::string> kAttentionOfCudnn{"attention",

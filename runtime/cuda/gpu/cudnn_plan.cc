@@ -339,7 +339,7 @@ Expected<std::unique_ptr<Plans>> cudnnAttention(const AttentionCall& call,
                                                 Precision precision,
                                                 const CudnnTarget& target) {
   if (precision != Precision::kFp16 && precision != Precision::kBf16)
-    return fail(ErrorKind::kUnsupported, "cuDNN has attention in fp16 and bf16 only");
+    return fail(ErrorKind::kUnsupported, "cuDNN is asked for attention in fp16 and bf16 only");
   return std::make_unique<CudnnPlans>(std::make_unique<AttentionDescription>(call), precision, target);
 }
 
