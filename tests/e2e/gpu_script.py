@@ -35,6 +35,18 @@ fi
 echo "========= ERROR SUMMARY: 0 errors" >> "$log"
 exec "$@"
 """
+APPLY = """#!{python}
+# A pet-apply that divides all weights by FAKE_APPLY.
+import json, os, sys
+import onnx
+from onnx import numpy_helper
+model = onnx.load(sys.argv[1])
+for tensor in model.graph.initializer:
+    tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor) / numpy_helper.to_array(tensor).dtype.type(os.environ["FAKE_APPLY"]), tensor.name))
+onnx.save(model, sys.argv[sys.argv.index("-o") + 1])
+if "--json" in sys.argv:
+    json.dump({{"fired": [{{"rule": "conv/divided"}}]}}, open(sys.argv[sys.argv.index("--json") + 1], "w"))
+"""
 MORTAL = """#!/bin/sh
 # Answers "hello", and ends when it is to time.
 read -r request
@@ -98,11 +110,28 @@ def everything(machine):
            and steps["models"]["lines"][0]["seconds"] > 0, steps["models"])
     products = steps["operators-of-models"]["devices"]["cuda:h200"]["products"]
     expect("operators", [line["op"] for line in products] == ["Conv"] and products[0]["share"] > 0, products)
-    for words in ["# NVIDIA H200", "| sanitizer | done |", "| ort-cuda | missing: ", "2 of 2 runs equal", "| conv_small | ", "### cuda:h200: products", "| memcheck | 0 | 0 |"]:
+    for words in ["# NVIDIA H200", "| sanitizer | done |", "| ort-cuda | missing: ", "2 of 2 runs equal", "| conv_small | ", "### cuda:h200: products", "| memcheck | 1 | 0 | 0 |"]:
         expect("the page", words in page, (words, page))
     status, said, results, page = machine.run("--only", "models", anew=False)
     expect("steps of an earlier run stay", status == 0 and len(results["steps"]) == 7 and results["steps"]["tuning"] == steps["tuning"]
            and "cuda:h200: gemm" not in said, (status, said, results.get("steps", {}).keys()))
+
+
+def rewritten(machine):
+    """What rules make of models for this GPU is judged: by the timings of the run before."""
+    machine.write("pet-apply", APPLY.format(python=sys.executable))
+    forms = ["original", "rewritten", "rewritten for it"]
+    for factor, wrong, state in [("1", False, "done"), ("2", True, "failed")]:
+        status, said, results, page = machine.run("--only", "right,models", anew=False, FAKE_APPLY=factor)
+        right, models = results["steps"]["right"], results["steps"]["models"]
+        expect(f"weights by {factor}", status == wrong and right["state"] == models["state"] == state, (status, said))
+        expect(f"weights by {factor}, right", [(line["form"], line["wrong"]) for line in right["lines"]] == [(form, wrong and form != "original") for form in forms], right)
+        line = models["lines"][0]
+        expect(f"weights by {factor}, models", line["rules"] == ["conv/divided"] and line["wrong"] == wrong and (line["off"] > 0.1) == wrong and line["ratio"] > 0, models)
+        expect(f"weights by {factor}, the page", f", {'wrong: off by 5e-01' if wrong else 'off by 0e+00'})" in page and "`conv/divided`" in page, page)
+    expect("the first wrong one", "1 of 1 runs failed or are wrong, the first of conv_small on cuda:h200: " in said and ", wrong: off by 5.0e-01" in said, said)
+    (machine.bin / "pet-apply").unlink()
+    (machine.bin / "pet-apply").symlink_to(BIN / "pet-apply")
 
 
 def some_fail(machine):
@@ -117,7 +146,7 @@ def some_fail(machine):
            and "racecheck: errors; memcheck, synccheck, initcheck: the tests fail, without a report" in said, steps["sanitizer"])
     expect("wrong outputs", all(line["wrong"] for line in steps["right"]["lines"]) and "2 of 2 runs are wrong" in said, steps["right"])
     expect("a tool that is not there", "pet-tune: No such file" in steps["tuning"]["why"], steps["tuning"])
-    expect("an engine that dies", "1 of 1 runs failed, the first of conv_small on cuda:h200: it died" in steps["models"]["why"], steps["models"])
+    expect("an engine that dies", "1 of 1 runs failed or are wrong, the first of conv_small on cuda:h200: it died" in steps["models"]["why"], steps["models"])
     expect("the page of failures", "| sanitizer | failed |" in page and "Invalid __global__ read" in page and "0 of 2 runs equal" in page, page)
 
     status, said, results, page = machine.run("--only", "sanitizer,right", sanitizer=False, FAKE_GPU_DOES="memory")
@@ -169,6 +198,7 @@ def main():
         machine = Machine(pathlib.Path(name))
         what_it_refuses(machine)
         everything(machine)
+        rewritten(machine)
         some_fail(machine)
         elsewhere(machine)
     for failure in failures:

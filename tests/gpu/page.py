@@ -41,8 +41,8 @@ def right(step):
 
 
 def sanitizer(step):
-    return table(["tool", "exit status", "reports", "first"],
-                 [[tool, found["status"], found["reports"], "; ".join(found["first"][:2])] for tool, found in step.get("tools", {}).items()])
+    return table(["tool", "tests", "exit status", "reports", "first"],
+                 [[tool, found["tests"], found["status"], found["reports"], "; ".join(found["first"][:2])] for tool, found in step.get("tools", {}).items()])
 
 
 def operators(step):
@@ -77,12 +77,13 @@ def models(step):
             if "error" in line:
                 cells.append(line["error"])
             elif line:
-                cells.append(milliseconds(line["seconds"]) + (f" ({line['ratio']:.2f})" if "ratio" in line else ""))
+                off = f", {'wrong: ' if line.get('wrong') else ''}off by {line['off']:.0e}" if "off" in line else ""
+                cells.append(milliseconds(line["seconds"]) + (f" ({line['ratio']:.2f}{off})" if "ratio" in line else ""))
                 rules = rules or line["rules"]
             else:
                 cells.append("")
         rows.append([name, *cells, ", ".join(f"`{rule}`" for rule in rules) or "none fires"])
-    return ["Milliseconds of the original; in brackets how many times as fast the rewritten model is there.", "",
+    return ["Milliseconds of the original; in brackets how many times as fast the rewritten model is there, and how far what it makes is off.", "",
             *(f"- {device} is missing: {why}" for device, why in step.get("missing", {}).items())] + table(["model", *devices, "rules"], rows)
 
 

@@ -8,12 +8,12 @@ Exit status 0 or 1; 77 where there is no GPU.
 
 | step | |
 |---|---|
-| operators | pet-gpu-tests: every operator, model and rule of the engines' tests, at small shapes, in every precision |
-| sanitizer | the same in float under compute-sanitizer's tools |
-| right | models of tests/models, original and rewritten, in every precision, against ONNX Runtime on the processor |
+| operators | pet-gpu-tests: every operator and model of the engines' tests, at small shapes, in every precision; the default pack's rules, in float |
+| sanitizer | under compute-sanitizer's tools: the operators in float and in fp16, the depthwise kernels, a twelfth of the rules |
+| right | models of tests/models, original, rewritten for the processor and for this GPU, in every precision, against ONNX Runtime on the processor |
 | rates | what each engine achieves: products, Convs, copies; which engines are here |
 | tuning | pet-tune: the default pack's rules at the shapes of these models (--tune: at others), results compared, and how fast their layouts are beside a copy |
-| models | PET's and EinNet's operators and networks, and what GPUs are slow at: original and rewritten by those timings, on every engine |
+| models | PET's and EinNet's operators and networks, and what GPUs are slow at: original and rewritten by those timings, on every engine; a rewritten model makes what the original makes |
 | operators-of-models | the steps of these models: of each Conv and product the share of the peak, of each layout the share of a copy's rate, where it takes a hundredth of its model's time |
 """
 

@@ -23,12 +23,15 @@ from compare import runner
 
 # Of the largest value. The zoo's own tolerances are for float; the others follow from the units of what memory and factors hold.
 TOLERANCES = {"fp32": 1e-4, "tf32": 2e-2, "fp16": 3e-2, "bf16": 1e-1}
+OF_OTHERS = "tf32"  # what other engines may compute in, unless they are told otherwise
 SANITIZERS = ["memcheck", "racecheck", "synccheck", "initcheck"]
 PRODUCTS = {"Conv", "ConvTranspose", "MatMul", "Gemm"}
 LAYOUTS = {"Transpose", "Pad", "Slice", "Concat", "Split", "Gather", "DepthToSpace", "SpaceToDepth", "Expand", "Tile", "Resize"}
 OURS = "pet_point"  # kernels that move or map elements
 LARGE = 0.01  # of a model's time: steps that take less are not listed
 PAYS = 1.05
+# What runs under compute-sanitizer: the operators in float and in 16 bits, the depthwise kernels, a part of the rules.
+SANITIZED = ["Gpu.ComputesInFloat", "Gpu.KernelsOfEachChannelAreTheLibrarys", "Gpu.ComputesInHalfPrecision", "Parts/GpuRules.BothSidesAreTheReference/0"]
 
 
 # ---- what is right
@@ -83,12 +86,12 @@ def sanitized(tool, kind):
     with tempfile.TemporaryDirectory() as folder:
         log = pathlib.Path(folder) / "log"
         try:
-            _, failed, status = gtest(tool, "--tool", kind, "--error-exitcode", "9", "--log-file", log, filter="Gpu.ComputesInFloat")
+            count, failed, status = gtest(tool, "--tool", kind, "--error-exitcode", "9", "--log-file", log, filter=":".join(SANITIZED))
         except Failure as failure:
-            failed, status = {"Gpu.ComputesInFloat": [str(failure)]}, -1
+            count, failed, status = 0, {SANITIZED[0]: [str(failure)]}, -1
         reports = complaints(log.read_text() if log.is_file() else "")
     say(f"  {kind}: status {status}, {len(reports)} reports" + (f", first: {reports[0]}" if reports else ""))
-    return {"status": status, "reports": len(reports), "first": reports[:5], "failed": failed}
+    return {"tests": count, "status": status, "reports": len(reports), "first": reports[:5], "failed": failed}
 
 
 def sanitizer(run):
@@ -128,17 +131,21 @@ def expected(name, path):
 
 
 def right_of(run, name, folder):
-    """A line for each precision, of the original and of what pet-apply makes of it."""
+    """A line for each precision, of the original and of what pet-apply makes of it for the processor and, where rules fire by its
+    timings, for the GPU."""
     run.check_time()
     path = run.model(name)
     inputs, outputs, tolerance = expected(name, path)
     rewritten = folder / "rewritten.onnx"
     call("pet-apply", path, "-o", rewritten, "-q")
     for precision, device in run.devices.items():
-        for form, model in {"original": path, "rewritten": rewritten}.items():
+        for form in ["original", "rewritten", "rewritten for it"]:
             line = {"model": name, "form": form, "precision": precision}
             (folder / form).mkdir(exist_ok=True)
             try:
+                model = {"original": path, "rewritten": rewritten}.get(form) or rewritten_for(run, path, folder, device)[0]
+                if not model:
+                    continue
                 report, found = on_gpu(run, model, inputs, folder / form, device)
                 off = runner.max_abs_diff(outputs, found, name) / (runner.max_abs(outputs) or 1)
                 line |= {"off": off, "wrong": not off <= max(TOLERANCES[precision], tolerance),
@@ -162,7 +169,7 @@ def all_right_of(run, name):
 
 def right(run):
     with concurrent.futures.ThreadPoolExecutor(run.options.jobs) as pool:
-        models = run.options.models or [*zoo.MODELS, *build.PAPERS]
+        models = run.options.models or list(dict.fromkeys([*zoo.MODELS, *build.ON_GPUS]))
         lines = []
         for done in concurrent.futures.as_completed([pool.submit(all_right_of, run, name) for name in models]):
             lines += done.result()
@@ -196,7 +203,7 @@ def tuned(run, device):
     """What pet-tune found on a device, and what it says is wrong."""
     file = run.timings(device)
     words = [*run.options.pack, "-o", file, "--device", device, "--budget", run.options.seconds, *(["--no-calibrate", "--runner", hasty_runner(run)] if run.options.hasty else [])]
-    for path in [] if "--shapes" in run.options.tune else run.models(run.options.models or build.PAPERS).values():
+    for path in [] if "--shapes" in run.options.tune else run.models(run.options.models or build.ON_GPUS).values():
         words += ["--shapes-from", path]
     done = call("pet-tune", *words, *run.options.tune, accept=(0, 5), seconds=run.options.seconds + 600)
     samples = [s for s in timed.samples(file) if s["device"] == device]
@@ -225,44 +232,53 @@ def tuning(run):
     return {"devices": found}
 
 
-def rewritten_for(run, name, path, folder, device):
-    """(the rewritten model, or None where no rule fires by this run's timings; the rules)"""
+def rewritten_for(run, path, folder, device):
+    """(what pet-apply makes of a model for a device, by this run's timings or, without such, by those that come with the tools; None where no
+    rule fires; the rules)"""
     timings = run.timings(device)
-    if not timings.is_file():
+    if not timings.is_file() and not (BIN.parent / "share" / "pet" / timings.name).is_file():
         return None, []
-    model, report = folder / f"{device}.onnx", folder / f"{device}.json"
-    call("pet-apply", path, *run.options.pack, "-o", model, "--device", device, "--timings", timings, "--json", report, "-q")
+    model, report = folder / f"{path.stem} {device}.onnx", folder / f"{path.stem} {device}.json"
+    call("pet-apply", path, *run.options.pack, "-o", model, "--device", device, *(["--timings", timings] if timings.is_file() else []), "--json", report, "-q")
     rules = [fired["rule"] for fired in json.loads(report.read_text())["fired"]]
     return (model if rules else None), sorted(set(rules))
 
 
+def said_of(line):
+    wrong = f", wrong: off by {line['off']:.1e}" if line.get("wrong") else ""
+    return line.get("error") or f"{1e3 * line['seconds']:.3f} ms, ratio {line.get('ratio', 1):.2f}{wrong}"
+
+
 def networks(run):
-    names = run.options.models or build.PAPERS
+    """How fast; what a rewritten model makes is compared with what the original makes on the same engine."""
+    names = run.options.models or build.ON_GPUS
     paths, made, lines = run.models(names), {}, []
-    own = run.devices.values()
-    for device in [*own, *(other for other in OTHERS if is_here(run, other))]:
+    precisions = {device: precision for precision, device in run.devices.items()}
+    for device in [*precisions, *(other for other in OTHERS if is_here(run, other))]:
         engine = Engine(run, device)
         for name in names:
-            rules_of = device if device in own else run.device
+            rules_of = device if device in precisions else run.device
             line = {"model": name, "device": device}
             try:
                 run.check_time()
                 if (name, rules_of) not in made:
-                    made[name, rules_of] = rewritten_for(run, name, paths[name], run.folder, rules_of)
+                    made[name, rules_of] = rewritten_for(run, paths[name], run.folder, rules_of)
                 model, line["rules"] = made[name, rules_of]
                 line |= timed_on(run, engine, [paths[name], model] if model else [paths[name]])
+                if "off" in line:
+                    line["wrong"] = not line["off"] <= TOLERANCES[precisions.get(device, OF_OTHERS)]
             except (Failure, ValueError, KeyError) as failure:
                 line["error"] = str(failure)
                 engine = engine.again()
             lines.append(line)
             run.keep(lines=lines)
-            say(f"  {name} on {device}: " + (line.get("error") or f"{1e3 * line['seconds']:.3f} ms, ratio {line.get('ratio', 1):.2f}"))
+            say(f"  {name} on {device}: {said_of(line)}")
         engine.close()
-    bad = [line for line in lines if "error" in line]
+    bad = [line for line in lines if "error" in line or line.get("wrong")]
     others = {other: run.missing[other] for other in OTHERS if other in run.missing}
     if bad:
-        raise Failure(f"{len(bad)} of {len(lines)} runs failed, the first of {bad[0]['model']} on {bad[0]['device']}: {bad[0]['error']}", lines=lines,
-                      missing=others)
+        raise Failure(f"{len(bad)} of {len(lines)} runs failed or are wrong, the first of {bad[0]['model']} on {bad[0]['device']}: {said_of(bad[0])}",
+                      lines=lines, missing=others)
     return {"lines": lines, "missing": others}
 
 
@@ -312,7 +328,7 @@ def by_kind(lines):
 
 
 def operators_of_models(run):
-    names, found, wrong = run.options.models or build.PAPERS, {}, []
+    names, found, wrong = run.options.models or build.ON_GPUS, {}, []
     run.models(names)
     for device in run.devices.values():
         if not is_here(run, device):

@@ -131,6 +131,10 @@ NETWORKS = {
 PAPERS = OPERATORS | {f"{network}_n{batch}": lambda name, make=make, batch=batch: papers.with_batch(make(name), batch)
                       for network, make in NETWORKS.items() for batch in BATCHES}
 
+# What tests/gpu/ times: these, and what else GPUs are known to be slow at: 3-d transposed and depthwise Convs, depthwise ones of one
+# dimension, 3-d ones whose stride is their kernel.
+ON_GPUS = [*PAPERS, "vnet3d-dynamo", "conv3d_depthwise_3", "conv3d_depthwise_5", "conv1d_depthwise_31", "conv1d_depthwise_7", "patches_3d"]
+
 # As exporters write them.
 ZOO = {name: exported for name in zoo.MODELS}
 
