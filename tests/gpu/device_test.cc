@@ -114,31 +114,37 @@ TEST_P(GpuRules, BothSidesAreTheReference) {
 
 INSTANTIATE_TEST_SUITE_P(Parts, GpuRules, testing::Range(size_t{0}, kRuleParts));
 
-/// What is queued fails while it is recorded: that recording ends, and the stream takes what follows
-/// (tests/e2e/gpu_driver.py has it where there is no GPU, so it looks at no numbers).
+/// What is queued fails while it is recorded, on a second stream: that recording ends, and both streams take what
+/// follows (tests/e2e/gpu_driver.py has it where there is no GPU, so it looks at no numbers).
 TEST(Gpu, ARecordingThatFailsIsOver) {
-  auto device = openGpu({.searchSeconds = 0});
-  ASSERT_TRUE(device) << device.error().message();
-  (*device)->enter();
+  auto opened = openGpu({.searchSeconds = 0});
+  ASSERT_TRUE(opened) << opened.error().message();
+  Device& device = **opened;
+  device.enter();
   KernelSource source = named("one", "extern \"C\" __global__ void NAME(T* y) {\n  y[0] = (T)1;\n}\n");
   source.pointers = 1;
-  auto call = (*device)->kernel(source);
-  ASSERT_TRUE((*device)->finish());
-  const Held y(**device, 4);
+  auto call = device.kernel(source);
+  ASSERT_TRUE(device.finish());
+  const Held y(device, 4);
   const std::vector<Address> pointers{y.get()};
   for (int again = 0; again < 2; ++again) {
-    EXPECT_THROW((*device)->record([&] {
+    EXPECT_THROW(device.record([&] {
+      device.mark(0);
+      device.use(1);
+      device.await(0);
       call->run(pointers, nullptr);
       throw std::runtime_error("it fails");
     }),
                  std::runtime_error);
-    (*device)->wait();
-    call->run(pointers, nullptr);
-    (*device)->wait();
-    const auto recording = (*device)->record([&] { call->run(pointers, nullptr); });
+    for (int stream : {1, 0}) {
+      device.use(stream);
+      call->run(pointers, nullptr);
+      device.wait();
+    }
+    const auto recording = device.record([&] { call->run(pointers, nullptr); });
     ASSERT_TRUE(recording);
     recording->run();
-    (*device)->wait();
+    device.wait();
   }
 }
 
