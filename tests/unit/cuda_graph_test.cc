@@ -41,7 +41,7 @@ void changeInputs(DeviceRun& run) {
   for (Value v : run.program.inputs()) {
     if (run.program.node(v).scalar("constant") != Expr(0)) continue;
     auto& numbers = run.tensors.at(run.program.name(v)).data;
-    std::ranges::rotate(numbers, numbers.begin() + 5);
+    std::rotate(numbers.begin(), numbers.begin() + 5, numbers.end());
   }
 }
 
