@@ -14,8 +14,8 @@ inline constexpr double kSearchSeconds = 1;
 struct GpuOptions {
   int index = 0;  ///< of several
   Precision precision = Precision::kFp32;
-  /// Of a device that is not there, as cuDNN's JSON: plans are built and kernels compiled for it, and nothing runs. With
-  /// `"times": "made up"` in it plans are taken by times that mean nothing, for tests. "": of the device at hand.
+  /// Of a device that is not there, as cuDNN's JSON: plans are built and kernels compiled for it, and nothing runs. "":
+  /// of the device at hand. With `"times": "made up"` in it plans are taken by times that mean nothing, for tests.
   std::string properties = "";
   /// Where plans and compiled kernels are kept from one start to the next; null: nowhere.
   std::shared_ptr<PlanStore> store = nullptr;
