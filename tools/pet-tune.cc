@@ -187,7 +187,7 @@ Expected<std::vector<Job>> jobsOf(const RuleSet& rules,
   if (!text) return tl::unexpected(text.error());
   auto points = tool::parsePoints(*text, o.points);
   if (!points) return tl::unexpected(points.error());
-  return tune::planned(rules, *points, o);
+  return tune::planned(rules, *points, grid, o);
 }
 
 /// A place that cannot be written is found before anything is timed.

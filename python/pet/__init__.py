@@ -159,7 +159,7 @@ class Session:
         session = pet.Session("model.onnx", threads=4)
         outputs = session.run({"input": array})
 
-    model: the path of an ONNX file, or an onnx.ModelProto of at most 2 GB without external data.
+    model: the path of an ONNX file, or an onnx.ModelProto of at most 2 GB without external data (else ModelError).
     threads: of the engine.
     plans: for how many extents of its inputs the session keeps what it prepared, the model's weights included.
     winograd: convolutions may use Winograd's algorithm, which is faster and whose errors are larger.
@@ -170,7 +170,7 @@ class Session:
 
     def __init__(self, model, *, threads=1, plans=4, winograd=True):
         if hasattr(model, "SerializeToString"):
-            self._session = _pet.open_bytes(model.SerializeToString(), threads, plans, winograd)
+            self._session = _pet.open_bytes(_bytes(model), threads, plans, winograd)
         else:
             self._session = _pet.open_file(os.fspath(model), threads, plans, winograd)
         status, message = _pet.state(self._session)

@@ -130,6 +130,8 @@ class Device {
   virtual int streams() const = 0;
   /// How many threads run at once: calls with fewer results leave a part of the device idle.
   virtual int64_t threads() const = 0;
+  /// Of a copy of many bytes, those that it reads and writes in a second, estimated.
+  virtual double bytesPerSecond() const = 0;
   /// Calls that follow go to this stream; until it is called, and where all else is queued: stream 0.
   virtual void use(int stream) = 0;
   /// Names what the stream in use has until now, a number from 0 on, for await(); a name may be given again.

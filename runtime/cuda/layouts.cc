@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/pbqp.h"
+#include "runtime/cuda/device.h"
 #include "runtime/cuda/planner.h"
 
 namespace pet::cuda {
@@ -58,7 +59,7 @@ class Problem {
   void addCopy(Value v, int reader) {
     if (constant_[static_cast<size_t>(v.node)] || isOneOrder(p_.extents(v))) return;
     const int64_t bytes = elementCount(p_.extents(v)) * p_.elementBytes();
-    const double cost = copySeconds(bytes);
+    const double cost = copySeconds(p_.device(), bytes);
     const auto from = variables_.find(v.node), to = variables_.find(reader);
     const bool fromAny = from != variables_.end(), toAny = to != variables_.end();
     if (fromAny && toAny && from->second != to->second) {
@@ -77,10 +78,10 @@ class Problem {
 
 }  // namespace
 
-/// To begin, and for each byte that is read and written (an H100 moves 3e12 bytes per second where they are many).
-double copySeconds(int64_t bytes) {
-  constexpr double kBeginSeconds = 3e-6, kByteSeconds = 1 / 2e12;
-  return kBeginSeconds + static_cast<double>(2 * bytes) * kByteSeconds;
+/// To begin, and for each byte that is read and written.
+double copySeconds(const Device& device, int64_t bytes) {
+  constexpr double kBeginSeconds = 3e-6;
+  return kBeginSeconds + static_cast<double>(2 * bytes) / device.bytesPerSecond();
 }
 
 Orders fastestOrders(const Planner& planner) {

@@ -5,6 +5,7 @@
 
 namespace pet::cuda {
 
+class Device;
 class Planner;
 
 /// The order of dimensions in which a convolution's tensors lie in memory.
@@ -19,8 +20,8 @@ struct OrderCost {
   Order planned = Order::kRowMajor;  ///< the one that it has
 };
 
-/// What a copy of so many bytes takes within a recording, estimated.
-double copySeconds(int64_t bytes);
+/// What a copy of so many bytes takes on a device within a recording, estimated.
+double copySeconds(const Device& device, int64_t bytes);
 
 /// After plan(): the orders with which the program's convolutions, and the copies between them, take the least time: a
 /// PBQP over convolutions that were timed in both orders, and over what computes in any order as fast (element-wise

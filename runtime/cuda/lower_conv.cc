@@ -161,7 +161,7 @@ class ConvLowering {
   /// What is left of the epilogue, in one pass over the result, and over what is added.
   double restSeconds(const Fused& fused, const TensorForm& to) const {
     const int64_t bytes = elementCount(to.extents) * p_.elementBytes();
-    return copySeconds(e_.sum() && !fused.added ? bytes + bytes / 2 : bytes);
+    return copySeconds(p_.device(), e_.sum() && !fused.added ? bytes + bytes / 2 : bytes);
   }
 
   /// What computes most of the epilogue; or, where only kernels of ours compute so much, or where that was timed and
@@ -233,7 +233,7 @@ class ConvLowering {
       auto other = conv.timedIn(order);
       if (other && (!best || *other->second.seconds < *best->second.seconds)) best = std::move(other);
     }
-    const double copy = copySeconds(elementCount(w_.y) * p_.elementBytes());
+    const double copy = copySeconds(p_.device(), elementCount(w_.y) * p_.elementBytes());
     if (!best || *best->second.seconds + copy >= *made.seconds) return false;
     conv.emitCall(std::move(best->second), best->first, std::nullopt);
     return true;
@@ -253,7 +253,7 @@ class ConvLowering {
     const auto more = made.seconds ? formsOnBorders() : std::nullopt;
     auto other = more ? make(*more, *formIn(more->dimensions, more->dense)) : std::nullopt;
     if (!other || !other->seconds) return;
-    const double copy = copySeconds(elementCount(w_.x.access.extents()) * p_.elementBytes());
+    const double copy = copySeconds(p_.device(), elementCount(w_.x.access.extents()) * p_.elementBytes());
     const bool isThere = sameForm(w_.x.access, forms.from);
     const bool isOnBorders = more->inner == forms.inner ? isThere : p_.hasChannels(w_.x, more->from);
     if (*other->seconds + (isOnBorders ? 0 : copy) >= *made.seconds + (isThere ? 0 : copy)) return;

@@ -137,7 +137,7 @@ void copyToBorders(Planner& p, Product& product, const Extents& batch, Made& mad
     Place& there = copied.*operand;
     if (isOnBorders(there.access, p.alignment())) continue;
     there.access = inRows(there.access.extents(), p.alignment());
-    seconds += copySeconds(elementCount(there.access.extents()) * p.elementBytes());
+    seconds += copySeconds(p.device(), elementCount(there.access.extents()) * p.elementBytes());
   }
   auto isTaken = [&](const Place& operand) { return asBatch(operand.access, batch).has_value(); };
   const auto timed = made.call->timed;

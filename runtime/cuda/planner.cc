@@ -115,7 +115,7 @@ std::optional<Place> Planner::stridedPlace(Value result, int64_t border) {
 bool Planner::isBetterBeside(const Place& corrected, const Call& correction) const {
   const int64_t count = elementCount(corrected.access.extents());
   if (device_.streams() == 1 || count >= device_.threads() || !correction.timed) return false;
-  const double copy = copySeconds(count * elementBytes());
+  const double copy = copySeconds(device_, count * elementBytes());
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
     const auto* call = dynamic_cast<const CallStep*>(step->get());
     if (!call || root(call->arguments()[0].buffer) != root(corrected.buffer)) continue;

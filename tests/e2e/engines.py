@@ -154,6 +154,11 @@ def other_device(engine):
         told = json.loads(report.read_text())
         expect("other device", told["expected"]["device"] == device and told["expected"]["threads"] == 1, told["expected"])
         expect("other device", any(warning in w and f"--device {engine.device}" in w for w in told["warnings"]) == warned, told["warnings"])
+    beside = [word if word != "--timings" else "--more-timings" for word in command]
+    for device, warned in [("ort-cpu", True), (engine.device, False)]:
+        done = subprocess.run([str(a) for a in [*beside, "--device", device]], capture_output=True, text=True, timeout=60)
+        expect("other device, besides those that ship", done.returncode == 0 and ("what gains on one engine may lose on another" in done.stdout) == warned,
+               done.stdout + done.stderr)
     rewritten = engine.folder / "rewritten.onnx"
     done = subprocess.run([str(a) for a in [*command[:-3], "--machine", "avx2", "--device", engine.device, "-o", rewritten]],
                           capture_output=True, text=True, timeout=60)

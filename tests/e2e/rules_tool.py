@@ -80,7 +80,7 @@ def good_pack(folder):
 
     listed = json.loads(run("ls", "--json", pack).stdout)
     expect("ls --json", [r["name"] for r in listed] == ["conv/pair", "conv/transposed", "square/transposed"], listed)
-    keys = {"name", "pattern", "family", "depth", "boxes", "verdict", "numerics", "source", "hash"}
+    keys = {"name", "pattern", "family", "depth", "boxes", "verdict", "numerics", "values", "source", "hash"}
     expect("ls --json", set(listed[0]) == keys and listed[0]["boxes"] == 2 and listed[0]["verdict"] == "proved, checked", listed[0])
     table = run("ls", pack).stdout.splitlines()
     expect("ls", len(table) == 4 and table[1].split()[0] == "conv/pair", table)

@@ -180,7 +180,10 @@ for word, feeds in [("no value for the input", {}), ("no input 'z'", {given.name
         assert word in str(e) and "\\n" not in str(e), e
     else:
         raise AssertionError(f"{word}: nothing is raised")
-for kind, word, call in [(pet.ModelError, "none.onnx", lambda: pet.Session("none.onnx")), (pet.UsageError, "threads", lambda: pet.Session(model, threads=0))]:
+elsewhere = onnx.load("model.onnx")
+elsewhere.graph.initializer[0].data_location = onnx.TensorProto.EXTERNAL
+for kind, word, call in [(pet.ModelError, "none.onnx", lambda: pet.Session("none.onnx")),
+                         (pet.ModelError, "pass the model's path instead", lambda: pet.Session(elsewhere)), (pet.UsageError, "threads", lambda: pet.Session(model, threads=0))]:
     try:
         call()
     except kind as e:

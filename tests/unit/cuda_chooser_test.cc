@@ -267,6 +267,13 @@ TEST(CudaChooser, CopiesCountWhereTheOrderIsChosen) {
   EXPECT_THAT(prepare(convs(12).c_str(), options).notes, Not(HasSubstr("host conv 0")));
 }
 
+/// And the more the slower a device's memory is.
+TEST(CudaChooser, CopiesTakeWhatTheDevicesMemoryTakes) {
+  HostOptions options = ordersTaking(1.1e-5, 1e-5);
+  options.bytesPerSecond = 1e6;
+  EXPECT_THAT(prepare(convs(12).c_str(), options).notes, Not(HasSubstr("nhwc")));
+}
+
 /// Where channels-last convolutions take so long with channels that end on no border, and with ones that do; all others
 /// take much longer.
 HostOptions bordersTaking(double offBorders, double onBorders) {

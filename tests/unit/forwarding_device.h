@@ -32,6 +32,7 @@ class ForwardingDevice : public Base {
   void forget() override { other_->forget(); }
   int streams() const override { return other_->streams(); }
   int64_t threads() const override { return other_->threads(); }
+  double bytesPerSecond() const override { return other_->bytesPerSecond(); }
   void use(int stream) override { other_->use(stream); }
   void mark(int name) override { other_->mark(name); }
   void await(int name) override { other_->await(name); }

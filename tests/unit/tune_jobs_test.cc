@@ -133,16 +133,17 @@ TEST_F(TuneSchedule, PointsAreTimedAsTheyAreNamed) {
   auto read = tool::parsePoints(print(points), "points.jsonl");
   ASSERT_TRUE(read) << read.error().message();
   EXPECT_EQ(*read, points);
-  auto jobs = tune::planned(rules_, *read, o_);
+  const Grid grid = Grid::parse(R"({"patterns": {"conv": {"points": [], "opsets": [17, 19]}}})", "grid.json").value();
+  auto jobs = tune::planned(rules_, *read, grid, o_);
   ASSERT_TRUE(jobs) << jobs.error().message();
   ASSERT_EQ(jobs->size(), 2U);
   EXPECT_EQ((*jobs)[0].beside, *surroundingsAt("first"));
-  EXPECT_EQ((*jobs)[0].opset, 18);
+  EXPECT_EQ((*jobs)[0].opset, 17) << "of the grid's, the nearest at most the model's";
   EXPECT_EQ((*jobs)[0].hash, hash_);
   EXPECT_EQ((*jobs)[1].turn, 1);
   o_.maxWork = 1;
-  EXPECT_TRUE(tune::planned(rules_, *read, o_)->empty());
-  EXPECT_EQ(tune::planned(rules_, {{"nothing/there", {}}}, o_).error().kind, ErrorKind::kUsage);
+  EXPECT_TRUE(tune::planned(rules_, *read, grid, o_)->empty());
+  EXPECT_EQ(tune::planned(rules_, {{"nothing/there", {}}}, grid, o_).error().kind, ErrorKind::kUsage);
 }
 
 TEST_F(TuneSchedule, APointThatIsNoneIsNamedByItsLine) {

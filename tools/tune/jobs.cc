@@ -21,6 +21,12 @@ namespace {
 
 constexpr int64_t kMaxElements = int64_t{1} << 26;  ///< of one value
 
+/// In which a pattern is timed.
+std::set<int> opsetsOf(const Pattern& pattern, const Grid& grid) {
+  const std::set<int> opsets = grid.opsets(pattern.name);
+  return opsets.empty() ? std::set{kUsualOpset} : opsets;
+}
+
 /// Those of the models that were named, then the grid's, at the opsets of the grid.
 std::vector<Point> pointsFor(const Pattern& pattern,
                              const std::vector<PointsOf>& inModels,
@@ -30,8 +36,7 @@ std::vector<Point> pointsFor(const Pattern& pattern,
   auto add = [&](Point point) {
     if (std::find(points.begin(), points.end(), point) == points.end()) points.push_back(std::move(point));
   };
-  std::set<int> opsets = grid.opsets(pattern.name);
-  if (opsets.empty()) opsets = {kUsualOpset};
+  const std::set<int> opsets = opsetsOf(pattern, grid);
   for (const PointsOf& model : inModels) {
     for (const Point& p : model.at(pattern.name))
       add({p.shapes, p.beside, nearestOpset(opsets, p.opset)});
@@ -159,7 +164,10 @@ Expected<std::vector<Job>> plan(const RuleSet& rules, const Grid& grid, const Op
   return jobs;
 }
 
-Expected<std::vector<Job>> planned(const RuleSet& rules, const std::vector<tool::RulePoint>& points, const Options& o) {
+Expected<std::vector<Job>> planned(const RuleSet& rules,
+                                   const std::vector<tool::RulePoint>& points,
+                                   const Grid& grid,
+                                   const Options& o) {
   std::map<std::string, const Rule*, std::less<>> byName;
   for (const Rule& rule : rules.rules)
     byName.emplace(rule.name, &rule);
@@ -172,7 +180,8 @@ Expected<std::vector<Job>> planned(const RuleSet& rules, const std::vector<tool:
     const Rule& rule = *at->second;
     if (roundsTooMuch(rule, o)) continue;
     const Pattern& pattern = *rules.findPattern(rule.pattern);
-    auto job = jobAt(pattern, rule, ruleHash(pattern, rule), {point.shapes, point.beside, point.opset}, o);
+    const int opset = nearestOpset(opsetsOf(pattern, grid), point.opset);
+    auto job = jobAt(pattern, rule, ruleHash(pattern, rule), {point.shapes, point.beside, opset}, o);
     if (!job) continue;
     job->turn = turns[&rule]++;
     jobs.push_back(std::move(*job));

@@ -52,9 +52,12 @@ bool roundsTooMuch(const Rule& rule, const Options& o);
 /// empty.
 Expected<std::vector<Job>> plan(const RuleSet& rules, const Grid& grid, const Options& o, const ReportProgress& show);
 
-/// --points: these alone, in their order; those outside of a rule's class and large ones (--max-work) are left out.
-/// kUsage: the pack has no rule of that name.
-Expected<std::vector<Job>> planned(const RuleSet& rules, const std::vector<tool::RulePoint>& points, const Options& o);
+/// --points: these alone, in their order, at the opsets of the grid; those outside of a rule's class and large ones
+/// (--max-work) are left out. kUsage: the pack has no rule of that name.
+Expected<std::vector<Job>> planned(const RuleSet& rules,
+                                   const std::vector<tool::RulePoint>& points,
+                                   const Grid& grid,
+                                   const Options& o);
 
 /// --retake: what the timings have of this engine on this machine and of these options that is unsure, in their order.
 /// Rules that the pack does not have are left out. kUsage as for plan().

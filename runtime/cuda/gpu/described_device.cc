@@ -37,6 +37,7 @@ class DescribedDevice final : public LibraryDevice {
     name_ = json["deviceName"].get<std::string>();
     free_ = json["totalGlobalMem"].get<int64_t>();
     threads_ = json["multiProcessorCount"].get<int64_t>() * json["maxThreadsPerSM"].get<int64_t>();
+    if (const auto peak = json.find("peak"); peak != json.end()) peakBytes_ = peak->value("memory", peakBytes_);
     hasTimes_ = json.contains("times") && json["times"] == "made up";
     for (const char* ours : {"peak", "times"})
       json.erase(ours);  // the rest is cuDNN's

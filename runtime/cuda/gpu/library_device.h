@@ -63,6 +63,11 @@ class LibraryDevice : public GpuDevice {
   virtual Expected<std::unique_ptr<Call>> kernelAlone(const KernelSource& source) = 0;
   int streams() const override { return kStreams; }
   int64_t threads() const override { return threads_; }
+  /// A share of the peak that copies of some megabytes reach.
+  double bytesPerSecond() const override {
+    constexpr double kShare = 0.6;
+    return kShare * peakBytes_;
+  }
 
  protected:
   /// The kernels that wait.
@@ -73,6 +78,7 @@ class LibraryDevice : public GpuDevice {
   static constexpr int kStreams = 4;
 
   int64_t threads_ = 0;            ///< that run at once
+  double peakBytes_ = 3.35e12;     ///< per second, of memory: an H100's where the device does not say
   cudaStream_t stream_ = nullptr;  ///< the one in use; null: there is no device
   CudnnTarget cudnn_;
   CublasTarget cublas_;

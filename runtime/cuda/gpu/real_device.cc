@@ -64,6 +64,15 @@ std::string driverVersion(int cuda) {
   return fmt::format("for CUDA {}.{}", cuda / 1000, cuda % 1000 / 10);
 }
 
+/// Bytes per second, twice in each cycle; 0: the device does not say.
+double peakOfMemory(int device) {
+  int kilohertz = 0, bits = 0;
+  if (cudaDeviceGetAttribute(&kilohertz, cudaDevAttrMemoryClockRate, device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&bits, cudaDevAttrGlobalMemoryBusWidth, device) != cudaSuccess)
+    cudaGetLastError();  // so that it does not stand for later calls
+  return 2 * 1e3 * kilohertz * bits / 8;
+}
+
 class RealDevice final : public LibraryDevice {
  public:
   explicit RealDevice(const GpuOptions& options)
@@ -82,6 +91,7 @@ class RealDevice final : public LibraryDevice {
               properties.l2CacheSize};
     cudnn_.architecture = properties.major * 10 + properties.minor;
     threads_ = int64_t{properties.multiProcessorCount} * properties.maxThreadsPerMultiProcessor;
+    if (const double peak = peakOfMemory(options.index); peak > 0) peakBytes_ = peak;
     cublasLtHandle_t cublas = nullptr;
     if (cublasLtCreate(&cublas) != CUBLAS_STATUS_SUCCESS)
       throw std::runtime_error("cuBLASLt does not start on this device");

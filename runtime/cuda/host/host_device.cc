@@ -148,6 +148,7 @@ class HostDevice final : public Device {
   void enter() override { queues_.use(0); }
   int streams() const override { return options_.streams; }
   int64_t threads() const override { return options_.threads; }
+  double bytesPerSecond() const override { return options_.bytesPerSecond; }
   void use(int stream) override { queues_.use(stream); }
   void mark(int name) override { queues_.mark(name); }
   void await(int name) override { queues_.await(name); }

@@ -29,6 +29,7 @@ struct HostOptions {
   int streams = 1;
   /// That run at once, as far as the planner knows: more than what tests compute.
   int64_t threads = 1 << 20;
+  double bytesPerSecond = 2e12;  ///< of copies, as far as the planner knows
   /// How many plans a library has for a call; they differ by name alone, "host conv 0".
   int plans = 1;
   /// How long a plan of this name takes. Null: nothing is timed.
