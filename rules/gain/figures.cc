@@ -13,16 +13,13 @@ Expected<Figures> figuresOf(const Program& program, const Bindings& symbols) {
   };
   try {
     Figures f;
-    std::vector<bool> constant;
+    const std::vector<bool> constant = constantNodes(program);
     std::set<Value> read;  // constants
     const auto& nodes = program.nodes();
-    for (const Node& node : nodes) {
-      const bool given = node.is(ops::kInput);
-      constant.push_back(given ? node.scalar("constant") == Expr(1)
-                               : std::all_of(node.operands.begin(), node.operands.end(),
-                                             [&](Value v) { return constant[static_cast<size_t>(v.node)]; }));
-      if (constant.back()) continue;
-      if (given) {
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      const Node& node = nodes[i];
+      if (constant[i]) continue;
+      if (node.is(ops::kInput)) {
         auto size = elementsOf(node.shapes[0], symbols);
         if (!size) return unknown(node);
         f.input += *size;

@@ -20,10 +20,6 @@ namespace {
 /// More names would not be read.
 constexpr size_t kMostNamed = 4;
 
-bool isUntuned(ReasonKind kind) {
-  return kind == ReasonKind::kNotTuned || kind == ReasonKind::kFarSizes;
-}
-
 std::string besideModel(const std::string& model, const char* extension) {
   return std::filesystem::path(model).replace_extension(extension).string();
 }

@@ -98,6 +98,10 @@ std::string optionOf(const Reason& reason) {
   return reason.value ? std::string(option.substr(0, place)) + shellWord(*reason.value) : "";
 }
 
+bool isUntuned(ReasonKind kind) {
+  return kind == ReasonKind::kNotTuned || kind == ReasonKind::kFarSizes;
+}
+
 bool wouldFire(const Reason& reason, double minGain) {
   return isUnlocked(reason.kind) && reason.ratio.value_or(0) >= minGain;
 }

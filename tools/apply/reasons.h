@@ -16,6 +16,8 @@ std::string_view idOf(ReasonKind kind);
 std::string sentenceOf(const Reason& reason);
 /// The option with which the rule would be tried again: "--assume 'batch % 2 == 0'"; empty: there is none.
 std::string optionOf(const Reason& reason);
+/// Nothing was timed of the rule there.
+bool isUntuned(ReasonKind kind);
 /// With the option it is expected to fire: nothing else is in the way, and its gain is known and enough.
 bool wouldFire(const Reason& reason, double minGain);
 

@@ -49,14 +49,12 @@ double seconds() {
 
 // --- Costs ---
 
-/// The timings that were asked for, or those that ship for the device, with --more-timings, and `own`, a file that need
-/// not be there; none is no error. With --all none are needed.
+/// The timings that were asked for, or those that ship for the device, with --more-timings, and `own`; none is no
+/// error. With --all none are needed.
 Expected<OpenTimings> findTimings(const ApplyArguments& o, const std::string& own = "") {
   auto path = o.timings.empty() ? shippedTimings(o.device) : Expected<std::string>(o.timings);
   if (!path && !o.all) return tl::unexpected(path.error());
-  std::vector<std::string> files{path.value_or(""), o.moreTimings};
-  std::error_code ignored;
-  if (std::filesystem::exists(own, ignored)) files.push_back(own);
+  std::vector<std::string> files{path.value_or(""), o.moreTimings, own};
   std::erase(files, "");
   return OpenTimings::openAll(files);
 }
@@ -101,8 +99,11 @@ Expected<std::optional<UntunedTimed>> learn(const ApplyArguments& o,
                                             const std::optional<Ceiling>& ceiling,
                                             ApplyOptions options,
                                             OpenTimings& timings) {
-  const auto withOwn = [&] {
-    return findTimings(o, ownTimings(o)).map([&](OpenTimings&& all) { timings = std::move(all); });
+  const std::string own = ownTimings(o);
+  const auto withOwn = [&]() -> Expected<void> {
+    std::error_code ignored;
+    if (!std::filesystem::exists(own, ignored)) return {};
+    return findTimings(o, own).map([&](OpenTimings&& all) { timings = std::move(all); });
   };
   PET_TRY(withOwn());
   if (o.budget <= 0) return std::nullopt;
@@ -112,7 +113,7 @@ Expected<std::optional<UntunedTimed>> learn(const ApplyArguments& o,
   if (!look) return tl::unexpected(look.error());
   if (untuned.empty()) return std::nullopt;
   auto timed = timeUntuned(o, untuned, options.progress);
-  PET_TRY(withOwn());
+  if (timed.timed > 0) PET_TRY(withOwn());
   return timed;
 }
 
@@ -369,8 +370,6 @@ Expected<Rewriting> rewriteModel(ApplyArguments& o,
   if (!machine) return tl::unexpected(machine.error());
   auto ceiling = ceilingOf(o);
   if (!ceiling) return tl::unexpected(ceiling.error());
-  auto tuned = timings->devices();
-  if (!tuned) return tl::unexpected(tuned.error());
   PET_TRY(checkPlaces(o));
   auto options = applyOptions(o, model->graph, show);
   if (!options) return tl::unexpected(options.error());
@@ -398,9 +397,9 @@ Expected<Rewriting> rewriteModel(ApplyArguments& o,
   applied->report.records = *records;
   applied->report.warnings.insert(applied->report.warnings.begin(), warnings->begin(), warnings->end());
   applied->report.seconds = seconds() - start;
+  applied->report.isDeviceTuned = !versions->empty();
   applied->report.versions = std::move(*versions);
   applied->report.untuned = std::move(learnt);
-  applied->report.isDeviceTuned = tuned->contains(o.device);
   PET_TRY(stageResult(o, *applied, staged));
   auto reports = reportTexts(o, *model, *applied, *pack);
   if (!reports) return tl::unexpected(reports.error());

@@ -127,8 +127,8 @@ std::vector<RulePoint> TunedRules::untuned() const {
     if (!cost) points.push_back({rule->name, shapes, *surroundingsAt(place), opset_});
   }
   std::sort(points.begin(), points.end(), [](const RulePoint& a, const RulePoint& b) {
-    return std::tuple(std::string_view(a.rule), std::cref(a.shapes).get(), a.beside.place()) <
-           std::tuple(std::string_view(b.rule), std::cref(b.shapes).get(), b.beside.place());
+    return std::forward_as_tuple(a.rule, a.shapes, a.beside.place()) <
+           std::forward_as_tuple(b.rule, b.shapes, b.beside.place());
   });
   return points;
 }

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "rules/pack/file.h"
 #include "rules/pack/timings.h"
+#include "tools/apply/reasons.h"
 #include "tools/common/cache_folder.h"
 #include "tools/common/process.h"
 #include "tools/common/runner.h"
@@ -24,12 +26,9 @@ namespace fs = std::filesystem;
 std::vector<std::string> commandOf(const ApplyArguments& o, const fs::path& points, const fs::path& output) {
   std::vector<std::string> words{(binFolder() / "pet-tune").string()};
   if (!o.pack.empty()) words.push_back(o.pack);
-  for (const std::string& word :
-       {std::string("-q"), std::string("--no-bare"), std::string("-o"), output.string(), std::string("--points"),
-        points.string(), std::string("--device"), o.device, std::string("--budget"), fmt::format("{}", o.budget),
-        std::string("--threads"), fmt::format("{}", o.threads), std::string("--min-gain"),
-        fmt::format("{}", o.minGain)})
-    words.push_back(word);
+  words.insert(words.end(), {"-q", "--no-bare", "-o", output.string(), "--points", points.string(), "--device",
+                             o.device, "--budget", fmt::format("{}", o.budget), "--threads",
+                             fmt::format("{}", o.threads), "--min-gain", fmt::format("{}", o.minGain)});
   if (o.threads == 1 && isProcessor(o.device)) words.emplace_back("--processor-time");
   for (const auto& [option, value] : {std::pair("--python", o.python), std::pair("--runner", o.runner)}) {
     if (!value.empty()) words.insert(words.end(), {option, value});
@@ -72,7 +71,7 @@ std::string ownTimings(const ApplyArguments& o) {
 std::vector<RulePoint> refusedPoints(const std::vector<RulePoint>& points, const std::vector<Refused>& refused) {
   std::set<std::string, std::less<>> rules;
   for (const Refused& r : refused) {
-    if (r.reason.kind == ReasonKind::kNotTuned || r.reason.kind == ReasonKind::kFarSizes) rules.insert(r.rule);
+    if (isUntuned(r.reason.kind)) rules.insert(r.rule);
   }
   std::vector<RulePoint> result;
   std::copy_if(points.begin(), points.end(), std::back_inserter(result),

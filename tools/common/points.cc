@@ -1,5 +1,8 @@
 #include "tools/common/points.h"
 
+#include <algorithm>
+#include <stdexcept>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
