@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "runtime/cuda/generate/depthwise_kernel.h"
 #include "runtime/cuda/points.h"
 
@@ -94,69 +92,6 @@ bool tile(DepthwiseKernel& kernel, const Shape& shape) {
   }
 }
 
-/// A kernel of ours as one of several plans.
-class OwnPlan final : public Call {
- public:
-  OwnPlan(std::unique_ptr<Call> call, std::string name, bool alone) : call_(std::move(call)), name_(std::move(name)) {
-    isAlone = alone;
-  }
-  void run(std::span<const Address> pointers, Address workspace) override { call_->run(pointers, workspace); }
-  std::string name() const override { return name_; }
-  std::string kept() const override { return keptOf(call_->name(), isAlone); }
-  static std::string keptOf(const std::string& kernel, bool alone) { return kernel + (alone ? " alone" : ""); }
-
- private:
-  std::unique_ptr<Call> call_;
-  std::string name_;
-};
-
-class PlansWithKernels final : public Plans {
- public:
-  PlansWithKernels(std::unique_ptr<Plans> library, std::vector<KernelSource> kernels, MakeKernel make)
-      : library_(std::move(library)), kernels_(std::move(kernels)), make_(std::move(make)) {}
-
-  std::string problem() const override { return library_->problem() + " or a kernel of our own"; }
-  std::vector<int64_t> elements() const override { return library_->elements(); }
-  Expected<size_t> count() override {
-    const auto count = library_->count();
-    ofLibrary_ = count ? *count : 0;
-    return ofLibrary_ + kernels_.size();
-  }
-  Expected<std::unique_ptr<Call>> build(size_t i) override {
-    if (isOwn(i)) return own(i - before(), !hasLibrary_);
-    auto call = library_->build(inLibrary(i));
-    hasLibrary_ = hasLibrary_ || call.has_value();
-    return call;
-  }
-  bool isCompiled(size_t i) const override { return !isOwn(i) && library_->isCompiled(inLibrary(i)); }
-  /// The names of kernels follow from their code.
-  Expected<std::unique_ptr<Call>> restore(const std::string& kept) override {
-    for (size_t i = 0; i < kernels_.size(); ++i) {
-      for (bool alone : {false, true}) {
-        if (OwnPlan::keptOf(kernels_[i].name, alone) == kept) return own(i, alone);
-      }
-    }
-    return library_->restore(kept);
-  }
-
- private:
-  /// Of the library's plans so many come before ours.
-  size_t before() const { return std::min<size_t>(ofLibrary_, 1); }
-  bool isOwn(size_t i) const { return i >= before() && i < before() + kernels_.size(); }
-  size_t inLibrary(size_t i) const { return i < before() ? i : i - kernels_.size(); }
-  Expected<std::unique_ptr<Call>> own(size_t i, bool alone) const {
-    auto call = make_(kernels_[i]);
-    if (!call) return tl::unexpected(call.error());
-    return std::make_unique<OwnPlan>(std::move(*call), fmt::format("a kernel of our own, tiles {}", i), alone);
-  }
-
-  std::unique_ptr<Plans> library_;
-  std::vector<KernelSource> kernels_;
-  MakeKernel make_;
-  size_t ofLibrary_ = 0;
-  bool hasLibrary_ = false;  ///< one of its plans was built
-};
-
 }  // namespace
 
 std::vector<KernelSource> depthwiseKernels(const ConvCall& call) {
@@ -173,12 +108,6 @@ std::vector<KernelSource> depthwiseKernels(const ConvCall& call) {
     if (!isKnown) kernels.push_back(std::move(source));
   }
   return kernels;
-}
-
-std::unique_ptr<Plans> withKernels(std::unique_ptr<Plans> library, const ConvCall& call, MakeKernel make) {
-  auto kernels = depthwiseKernels(call);
-  if (kernels.empty()) return library;
-  return std::make_unique<PlansWithKernels>(std::move(library), std::move(kernels), std::move(make));
 }
 
 }  // namespace pet::cuda

@@ -1,11 +1,8 @@
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <vector>
 
 #include "runtime/cuda/device.h"
-#include "runtime/cuda/plan_chooser.h"
 
 namespace pet::cuda {
 
@@ -13,11 +10,5 @@ namespace pet::cuda {
 /// first fits most. None: it is no such convolution, so many taps do not fit into shared memory, or a transposed one's
 /// stride is more than a thread computes.
 std::vector<KernelSource> depthwiseKernels(const ConvCall& call);
-
-/// Makes a call of a kernel that can run now.
-using MakeKernel = std::function<Expected<std::unique_ptr<Call>>(const KernelSource&)>;
-
-/// A library's plans for the call, and depthwiseKernels() right behind the first of them, so that they are timed early.
-std::unique_ptr<Plans> withKernels(std::unique_ptr<Plans> library, const ConvCall& call, MakeKernel make);
 
 }  // namespace pet::cuda

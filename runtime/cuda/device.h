@@ -44,6 +44,8 @@ struct ConvCall {
   bool bias = false;        ///< of y's channels, dimension 1
   std::optional<TensorForm> added;
   std::optional<plan::Activation> activation;
+  /// The numbers of w, of which x has one channel: a row for each of y's; empty: w is no table (isTable()).
+  std::vector<float> table = {};
 };
 
 /// y[b, m, n] = activation(Σ_k left[b, m, k] · right[b, k, n] + bias[n]). Pointers: y, left, right, then bias. A batch
@@ -52,6 +54,8 @@ struct ProductCall {
   TensorForm left, right, y;  ///< of rank 3
   bool bias = false;
   std::optional<plan::Activation> activation;
+  /// The numbers of left, one matrix for the whole batch; empty: it is no table (isTable()).
+  std::vector<float> table = {};
 };
 
 /// y[b, h, i, e] = Σ_j softmax_j(scale · Σ_d q[b, h, i, d] · k[b, h, j, d] + bias[b, h, i, j]) · v[b, h, j, e], without
@@ -78,6 +82,7 @@ class Call {
   virtual std::string kept() const { return ""; }
 
   std::optional<double> timed;  ///< seconds of one run, where a device timed them
+  bool isOwn = false;           ///< a kernel of ours, as one of several plans
   bool isAlone = false;         ///< kernels of ours compute this, and no library does
 };
 

@@ -7,17 +7,20 @@
 #include "runtime/cuda/borders.h"
 #include "runtime/cuda/conv_phases.h"
 #include "runtime/cuda/fused.h"
+#include "runtime/cuda/tables.h"
 #include "runtime/plan/correction.h"
 #include "runtime/plan/window.h"
 
 namespace pet::cuda {
 namespace {
 
-/// Channels innermost, which tensor cores want; as it is where the operand has few channels and lies row-major.
+/// Channels innermost, which tensor cores want; as it is where the operand has few channels and lies row-major, as one
+/// of a single channel does in any order.
 Order usualOrder(const Window& w) {
   constexpr int64_t kFew = 4;
   const bool few = w.inner / w.group < kFew && w.group == 1;
-  return few && sameForm(w.x.access, rowMajor(w.x.access.extents())) ? Order::kRowMajor : Order::kChannelsLast;
+  const bool isRowMajor = w.inner == 1 || sameForm(w.x.access, rowMajor(w.x.access.extents()));
+  return few && isRowMajor ? Order::kRowMajor : Order::kChannelsLast;
 }
 
 std::vector<size_t> dimensionsIn(Order order, size_t rank) {
@@ -152,11 +155,19 @@ class ConvLowering {
     return formsIn(Order::kChannelsLast, inner, outer);
   }
 
+  /// ConvCall::table.
+  std::vector<float> table() const {
+    if (w_.group > 1 || w_.transposed || !isTable(numbers_.data, w_.outer, elementCount(w_.kernel))) return {};
+    return kernelOf(w_, numbers_, rowMajor(kernelShape(1, w_.outer)), scale_).data;
+  }
+
   /// A library's call, and what of the epilogue it computes.
   struct Made {
     std::unique_ptr<Call> call;
     Fused fused;
     std::optional<double> seconds = std::nullopt;  ///< with what is left of it, if it was timed
+    /// Computes the same from the operand as it lies, instead of from one in the form of the call.
+    std::optional<TableKernel> asItLies = std::nullopt;
   };
   /// What is left of the epilogue, in one pass over the result, and over what is added.
   double restSeconds(const Fused& fused, const TensorForm& to) const {
@@ -168,27 +179,18 @@ class ConvLowering {
   /// adds a tensor, for which libraries have few plans: what is the fastest with what is left of it. `to`: how the
   /// result lies. Nothing: there is no such call.
   std::optional<Made> make(const Forms& forms, const TensorForm& to) {
-    ConvCall call{*formIn(forms.dimensions, forms.from),
-                  *formIn(forms.dimensions, forms.kernel),
-                  to,
-                  w_.strides,
-                  w_.dilations,
-                  w_.before,
-                  w_.after,
-                  w_.group,
-                  w_.transposed,
-                  false,
-                  {},
-                  {}};
-    for (int64_t& d : call.dilations)
-      ++d;
-    std::optional<Made> best;
-    for (const Fused& fused : choicesOf(e_)) {
-      if (fused.added && (best || phases_)) continue;  // what computes more is there; what is added lies otherwise
+    const ConvCall plain = callOf(forms, to);
+    auto with = [&](const Fused& fused) {
+      ConvCall call = plain;
       call.bias = fused.bias;
       call.added = fused.added ? formIn(forms.dimensions, forms.dense) : std::nullopt;
       call.activation = activationIn(fused, e_);
-      auto made = p_.device().conv(call);
+      return call;
+    };
+    std::optional<Made> best;
+    for (const Fused& fused : choicesOf(e_)) {
+      if (fused.added && (best || phases_)) continue;  // what computes more is there; what is added lies otherwise
+      auto made = p_.device().conv(with(fused));
       if (!made) {
         why_ = made.error().message();
         continue;
@@ -200,7 +202,29 @@ class ConvLowering {
       if (!best || seconds < *best->seconds) best = Made{std::move(*made), fused, seconds};
       if (!isAlone && !fused.added) break;
     }
+    if (best && best->call->isOwn && !plain.table.empty() && readsAsWell(plain, w_.x.access))
+      best->asItLies = tableKernel(with(best->fused), w_.x.access);
     return best;
+  }
+
+  /// Without an epilogue.
+  ConvCall callOf(const Forms& forms, const TensorForm& to) const {
+    ConvCall call{*formIn(forms.dimensions, forms.from),
+                  *formIn(forms.dimensions, forms.kernel),
+                  to,
+                  w_.strides,
+                  w_.dilations,
+                  w_.before,
+                  w_.after,
+                  w_.group,
+                  w_.transposed,
+                  false,
+                  {},
+                  {},
+                  forms.inner == 1 && forms.outer == w_.outer ? table() : std::vector<float>{}};
+    for (int64_t& d : call.dilations)
+      ++d;
+    return call;
   }
 
   bool emitSomewhere() {
@@ -281,9 +305,11 @@ class ConvLowering {
   void emitCall(Made made, const Forms& forms, const std::optional<Place>& into) {
     const Fused& fused = made.fused;
     const std::string name = made.call->name();
-    const Place operand = operandIn(forms);
+    const Place operand = made.asItLies ? w_.x : operandIn(forms);
     const Place weights = p_.constantPlace(kernelOf(w_, numbers_, forms.kernel, scale_));
-    std::vector<CallStep::Argument> arguments{{-1, 0}, {operand.buffer, operand.access.offset}, {weights.buffer, 0}};
+    // The kernel knows the operand's offset itself.
+    std::vector<CallStep::Argument> arguments{
+        {-1, 0}, {operand.buffer, made.asItLies ? 0 : operand.access.offset}, {weights.buffer, 0}};
     if (fused.bias) {
       Tensor<float> bias({forms.outer});
       std::copy(shift_.begin(), shift_.end(), bias.data.begin());
@@ -298,6 +324,11 @@ class ConvLowering {
     }
     const Place whole = into ? *into : p_.create(dense);
     arguments[0] = {whole.buffer, whole.access.offset};
+    if (made.asItLies) {
+      const auto timed = made.call->timed;
+      made.call = p_.device().kernel(generate(*made.asItLies));
+      made.call->timed = timed;
+    }
     p_.emitCall(std::move(made.call), whole, std::move(arguments));
     Place y = hasMore ? p_.firstChannels(whole, w_.outer) : whole;
     if (phases_) y.access = w_.resultForm(phases_->resultIn(w_.callForm(y.access)));

@@ -9,6 +9,7 @@
 
 #include "runtime/cuda/borders.h"
 #include "runtime/cuda/fused.h"
+#include "runtime/cuda/tables.h"
 #include "runtime/plan/spectrum.h"
 
 namespace pet::cuda {
@@ -59,6 +60,7 @@ struct Product {
   Place left, right;
   Extents y;                       ///< of as many elements as the node's result
   std::vector<size_t> order = {};  ///< of the node's dimensions, that they lie in; empty: in that of the program
+  std::vector<float> table = {};   ///< ProductCall::table
 };
 
 /// The result, as the program names its dimensions.
@@ -115,14 +117,16 @@ struct Made {
 };
 
 /// Throws NotLowered: there is no such call.
-Made madeProduct(Planner& p, TensorForm left, TensorForm right, TensorForm y, const Epilogue& e, bool scales) {
-  joinRows(left, right, y);
+Made madeProduct(Planner& p, ProductCall call, const Epilogue& e, bool scales) {
+  joinRows(call.left, call.right, call.y);
   std::string why;
   for (const Fused& fused : scales ? std::vector<Fused>{{}} : choicesOf(e)) {
     if (fused.added) continue;
-    auto call = p.device().product({left, right, y, fused.bias, activationIn(fused, e)});
-    if (call) return {std::move(*call), fused};
-    why = call.error().message();
+    call.bias = fused.bias;
+    call.activation = activationIn(fused, e);
+    auto made = p.device().product(call);
+    if (made) return {std::move(*made), fused};
+    why = made.error().message();
   }
   throw NotLowered{why};
 }
@@ -155,8 +159,10 @@ bool emitProduct(Planner& p, int n, Product product, const Epilogue& e) {
   place(p, product.left, batch);
   place(p, product.right, batch);
   auto make = [&](const Product& of, const Access& to) {
-    return madeProduct(p, *asBatch(of.left.access, batch), *asBatch(of.right.access, batch), *asBatch(to, batch), e,
-                       scales);
+    return madeProduct(
+        p,
+        {*asBatch(of.left.access, batch), *asBatch(of.right.access, batch), *asBatch(to, batch), false, {}, of.table},
+        e, scales);
   };
   const Access own = ownForm(p, e.result, product.y);
   Made made = make(product, own);
@@ -185,8 +191,12 @@ bool emitProduct(Planner& p, int n, Product product, const Epilogue& e) {
 }
 
 bool lowerMatMul(Planner& p, int n, const Epilogue& e) {
-  const Node& node = p.node(n);
-  return emitProduct(p, n, {taken(p, node.operands[0]), taken(p, node.operands[1]), p.extents({n, 0})}, e);
+  const auto& operands = p.node(n).operands;
+  Product product{taken(p, operands[0]), taken(p, operands[1]), p.extents({n, 0})};
+  const Tensor<float>* left = p.constant(operands[0]);
+  if (left && left->extents.size() == 2 && isTable(left->data, left->extents[0], left->extents[1]))
+    product.table = left->data;
+  return emitProduct(p, n, std::move(product), e);
 }
 
 /// y = alpha · a' b' + beta · c.

@@ -50,7 +50,9 @@ bool agree(const std::vector<float>& a, const std::vector<float>& b, double tole
 class Trial {
  public:
   /// Throws Failure: there is no memory.
-  Trial(Device& device, const std::vector<int64_t>& elements) : device_(device), results_(elements[0]) {
+  Trial(Device& device, const Plans& plans) : device_(device) {
+    const std::vector<int64_t> elements = plans.elements();
+    results_ = elements[0];
     const int64_t elementBytes = bytesOf(storageOf(device.precision()));
     std::vector<float> numbers(kBlock);
     for (size_t i = 0; i < numbers.size(); ++i)
@@ -63,6 +65,7 @@ class Trial {
         store(device, block, pointers_.back() + begin * elementBytes);
       }
     }
+    if (const auto given = plans.given()) store(device, given->numbers, pointers_[given->pointer]);
   }
 
   /// Of one run; runs no more where `toBeat` shows that it is pointless. Throws Failure: there is no memory for the
@@ -107,7 +110,7 @@ class Trial {
   }
 
   Device& device_;
-  int64_t results_;  ///< how many numbers
+  int64_t results_ = 0;  ///< how many numbers
   std::vector<std::unique_ptr<Held>> held_;
   std::vector<Address> pointers_;
 };
@@ -209,7 +212,7 @@ Expected<PlanChooser::Choice> PlanChooser::fastest(Plans& plans, size_t count, C
     }
     if (limit == 0) return Choice{std::move(*call), std::nullopt, true};
     try {
-      if (!trial) trial = std::make_unique<Trial>(device_, plans.elements());
+      if (!trial) trial = std::make_unique<Trial>(device_, plans);
       const double seconds = trial->seconds(**call, least);
       ++counts_.timed;
       least = std::min(seconds, least.value_or(seconds));

@@ -20,6 +20,12 @@ class Plans {
   virtual std::string problem() const = 0;
   /// How many elements the call's pointers point to.
   virtual std::vector<int64_t> elements() const = 0;
+  /// What an operand holds whatever the call is for.
+  struct Given {
+    size_t pointer;
+    std::vector<float> numbers;
+  };
+  virtual std::optional<Given> given() const { return std::nullopt; }
   /// Asks the library how many plans it has; those that it expects to be the fastest come first. kUnsupported: why it
   /// has none.
   virtual Expected<size_t> count() = 0;

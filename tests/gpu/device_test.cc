@@ -7,6 +7,7 @@
 #include "tests/unit/cuda_depthwise_cases.h"
 #include "tests/unit/cuda_rules_support.h"
 #include "tests/unit/cuda_store.h"
+#include "tests/unit/cuda_table_cases.h"
 
 namespace pet::gpu_device_test {
 namespace {
@@ -39,6 +40,12 @@ TEST(Gpu, KernelsOfEachChannelAreTheLibrarys) {
   int compared = 0;
   expectKernelsAreTheLibrarys(**device, 1e-6, compared);
   EXPECT_GT(compared, 0);
+}
+
+TEST(Gpu, KernelsWithTablesAreTheLibrarys) {
+  auto device = openGpu({.searchSeconds = 0});
+  ASSERT_TRUE(device) << device.error().message();
+  expectTablesAreTheLibrarys(**device, 1e-6);
 }
 
 /// A net of branches that are too small to fill a device, on several streams and on one, whichever is recorded.

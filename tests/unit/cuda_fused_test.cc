@@ -12,7 +12,7 @@ using namespace testing_support;
 
 struct FusedCase {
   std::string name, text;
-  std::string nodes;  ///< of the launches, in their order ("out": they bring an output to its place)
+  std::string nodes;  ///< launchesOf()
 };
 
 const FusedCase kFusedCases[] = {
@@ -79,12 +79,7 @@ TEST(CudaFused, IsOneLaunchWhateverLiesBetween) {
       options.order = order;
       const auto model = modelOn(hostDevice(options), c.text, true);
       ASSERT_TRUE(model) << c.name;
-      auto steps = model->profile();
-      ASSERT_TRUE(steps) << steps.error().message();
-      std::string nodes;
-      for (const StepTime& step : *steps)
-        nodes += (nodes.empty() ? "" : " ") + (step.node.empty() ? "out" : step.node);
-      EXPECT_EQ(nodes, c.nodes) << c.name;
+      EXPECT_EQ(launchesOf(*model), c.nodes) << c.name;
     }
   }
 }

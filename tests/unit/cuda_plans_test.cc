@@ -13,6 +13,7 @@
 #include "tests/unit/cuda_depthwise_cases.h"
 #include "tests/unit/cuda_rules_support.h"
 #include "tests/unit/cuda_store.h"
+#include "tests/unit/cuda_table_cases.h"
 #include "tests/unit/part.h"
 
 namespace pet::cuda_plans_test {
@@ -236,6 +237,32 @@ TEST(CudaPlans, KernelsOfEachChannelFitIntoRegistersAndSharedMemory) {
     if (!isInPart(i, std::size(kStored))) continue;
     SCOPED_TRACE(nameOf(kStored[i]));
     expectDepthwiseKernelsFit(kStored[i]);
+  }
+}
+
+/// Four blocks and more run on a processor at once, two where a thread reads most.
+TEST(CudaPlans, KernelsWithTablesFitIntoRegisters) {
+  for (Precision precision : {Precision::kFp32, Precision::kFp16, Precision::kBf16}) {
+    SCOPED_TRACE(nameOf(precision));
+    auto device = described("h200", precision);
+    ASSERT_TRUE(device);
+    std::map<std::string, std::string> names;
+    auto add = [&](const std::string& name, const OwnKernels& own) {
+      ASSERT_EQ(own.sources.size(), 1) << name;
+      device->kernel(own.sources[0]);
+      names[own.sources[0].name] = name;
+    };
+    for (const ConvTableCase& c : kConvTables)
+      add(c.name, ownKernels(callOf(c, false)));
+    for (const ProductTableCase& c : kProductTables)
+      add(c.name, ownKernels(callOf(c, false)));
+    auto kernels = device->kernels();
+    ASSERT_TRUE(kernels) << kernels.error().message();
+    EXPECT_EQ(kernels->size(), names.size());
+    for (const KernelUse& use : *kernels) {
+      EXPECT_EQ(use.spilledBytes, 0) << names[use.kernel];
+      EXPECT_LE(use.registers, names[use.kernel] == "as many as fit" ? 128 : 64) << names[use.kernel];
+    }
   }
 }
 

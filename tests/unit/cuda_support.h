@@ -102,4 +102,14 @@ inline std::unique_ptr<CudaModel> modelOn(const std::shared_ptr<cuda::Device>& d
   return std::move(run.model);
 }
 
+/// The nodes of the launches, in their order ("out": they bring an output to its place).
+inline std::string launchesOf(CudaModel& model) {
+  auto steps = model.profile();
+  EXPECT_TRUE(steps) << steps.error().message();
+  std::string nodes;
+  for (const StepTime& step : steps ? *steps : std::vector<StepTime>())
+    nodes += (nodes.empty() ? "" : " ") + (step.node.empty() ? "out" : step.node);
+  return nodes;
+}
+
 }  // namespace pet::testing_support

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "runtime/cuda/depthwise.h"
 #include "runtime/cuda/gpu/rtc.h"
 
 namespace pet::cuda {
@@ -71,6 +70,10 @@ void Kernels::forget() {
   waiting_.clear();
 }
 
+MakeKernel LibraryDevice::makeAlone() {
+  return [this](const KernelSource& source) { return kernelAlone(source); };
+}
+
 PlanCounts LibraryDevice::planCounts() const {
   PlanCounts counts = chooser_.counts();
   counts.compiled = kernels_.compiled;
@@ -79,14 +82,13 @@ PlanCounts LibraryDevice::planCounts() const {
 }
 
 Expected<std::unique_ptr<Call>> LibraryDevice::conv(const ConvCall& call) {
-  return chooser_.choose(*withKernels(cudnnConv(call, precision_, cudnn_), call,
-                                      [this](const KernelSource& source) { return kernelAlone(source); }));
+  return chooser_.choose(*withKernels(cudnnConv(call, precision_, cudnn_), ownKernels(call), makeAlone()));
 }
 
 Expected<std::unique_ptr<Call>> LibraryDevice::product(const ProductCall& call) {
   auto plans = cublasProduct(call, precision_, cublas_);
   if (!plans) return tl::unexpected(plans.error());
-  return chooser_.choose(**plans);
+  return chooser_.choose(*withKernels(std::move(*plans), ownKernels(call), makeAlone()));
 }
 
 Expected<std::unique_ptr<Call>> LibraryDevice::attention(const AttentionCall& call) {

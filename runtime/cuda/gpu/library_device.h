@@ -12,7 +12,7 @@
 #include "runtime/cuda/gpu/cublas_product.h"
 #include "runtime/cuda/gpu/cudnn_plan.h"
 #include "runtime/cuda/open_gpu.h"
-#include "runtime/cuda/plan_chooser.h"
+#include "runtime/cuda/own_kernels.h"
 
 namespace pet::cuda {
 
@@ -85,6 +85,8 @@ class LibraryDevice : public GpuDevice {
   Kernels kernels_;
 
  private:
+  MakeKernel makeAlone();
+
   Precision precision_;
   std::shared_ptr<PlanStore> store_;
   PlanChooser chooser_;

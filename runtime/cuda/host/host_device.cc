@@ -13,10 +13,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "runtime/cuda/depthwise.h"
 #include "runtime/cuda/host/host_library.h"
 #include "runtime/cuda/host/queues.h"
-#include "runtime/cuda/plan_chooser.h"
+#include "runtime/cuda/own_kernels.h"
 #include "runtime/cuda/problem.h"
 
 namespace pet::cuda {
@@ -154,11 +153,10 @@ class HostDevice final : public Device {
   void await(int name) override { queues_.await(name); }
 
   Expected<std::unique_ptr<Call>> conv(const ConvCall& call) override {
-    return chooser_.choose(*withKernels(plans("conv", call, hostConv), call,
-                                        [this](const KernelSource& source) { return kernel(source); }));
+    return chooser_.choose(*withKernels(plans("conv", call, hostConv), ownKernels(call), makeKernel()));
   }
   Expected<std::unique_ptr<Call>> product(const ProductCall& call) override {
-    return chooser_.choose(*plans("product", call, hostProduct));
+    return chooser_.choose(*withKernels(plans("product", call, hostProduct), ownKernels(call), makeKernel()));
   }
   Expected<std::unique_ptr<Call>> attention(const AttentionCall& call) override {
     if (auto ok = isTaken("attention after all"); !ok) return tl::unexpected(ok.error());
@@ -276,6 +274,10 @@ class HostDevice final : public Device {
     return std::make_unique<HostPlans>(
         problemOf(call, precision()), elementsOf(call), isTaken(kind), static_cast<size_t>(options_.plans),
         [=, this] { return make(call, storageOf(precision())); }, queues_);
+  }
+
+  MakeKernel makeKernel() {
+    return [this](const KernelSource& source) { return kernel(source); };
   }
 
   /// Kept by all that it is made of; several processes may make it at the same time.
