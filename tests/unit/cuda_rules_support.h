@@ -11,12 +11,13 @@
 
 namespace pet::testing_support {
 
-/// Of these sources, or where PET_SOURCE says.
+/// Of these sources, or where PET_SOURCE says; or, in its place, the file PET_RULES.
 inline RuleSet defaultPack() {
-  const char* source = std::getenv("PET_SOURCE");
+  const char *source = std::getenv("PET_SOURCE"), *given = std::getenv("PET_RULES");
+  const std::string path = given ? given : std::string(source ? source : PET_SOURCE_DIR) + "/packs/default.pet";
   std::stringstream text;
-  text << std::ifstream(std::string(source ? source : PET_SOURCE_DIR) + "/packs/default.pet").rdbuf();
-  auto rules = parseRules(text.str(), "default.pet");
+  text << std::ifstream(path).rdbuf();
+  auto rules = parseRules(text.str(), path);
   EXPECT_TRUE(rules) << rules.error().message();
   return rules ? *rules : RuleSet();
 }
