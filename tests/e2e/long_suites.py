@@ -44,7 +44,7 @@ for suite in suites + [name.split(".")[0] for name in elsewhere.split(":")]:
     for file in sorted(files):
         if not any(fnmatch.fnmatch(file, glob) for glob in globs):
             wrong.append(f"{suite}: the preset release does not build tests/unit/{file}.cc")
-parts = found(r"^parts := (\d+)$", read("Makefile.ci"), "parts in Makefile.ci")
+parts = found(r"^unit_parts := (\d+)$", read("Makefile.ci"), "unit_parts in Makefile.ci")
 tests = found(r"add_unit_shards\(unit\.long (\d+) ", cmake, "unit.long in tests/CMakeLists.txt")
 if parts != tests:
     wrong.append(f"Makefile.ci runs one of {parts} parts of the long unit tests; there are {tests}")
