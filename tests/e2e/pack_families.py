@@ -47,6 +47,8 @@ FAMILIES = [
     ("exchanged", ["pyramid-conv-1x1"], False, ["Conv", "Resize", "Add"], 1),  # each map by itself
     ("exchanged", ["products-of-rows", "products-of-rows-batch", "weighted-rows"], False, ["MatMul", "Transpose"], 1),  # sums of products
     ("kernel-between-pixels", ["resize-conv"], False, ["ConvTranspose"], 1),
+    ("kernel-between-pixels", ["upscaling-s2", "upscaling-s8", "upscaling-s16", "upscaling-s32"], False, ["ConvTranspose"], 1),  # each channel by itself
+    ("kernel-between-pixels", ["upsample-expand"], False, ["ConvTranspose"], 2),  # each channel by itself, and not
     ("sub-pixel", ["resize-conv"], False, ["Conv", "DepthToSpace"], 2),  # one Conv, and one for each phase
     ("sub-pixel", ["resize-reflect-conv"], False, ["Pad", "Conv", "DepthToSpace"], 2),  # the mirrored border as the edge repeated
     ("sub-pixel", ["resize-conv", "resize-conv-5x5", "convtranspose-s2"], False, ["Conv", "Concat", "DepthToSpace"], 1),
@@ -54,6 +56,8 @@ FAMILIES = [
     ("columns", ["convtranspose-s2"], False, ["MatMul", "Col2Im"], 2),  # each image, and the batch as one
     ("frames", ["conv3d"], False, ["Conv", "Layout"], 2),
     ("frames", ["conv3d-depthwise-s1x2x2"], False, ["Conv", "Layout"], 3),
+    ("row-as-image", ["convtranspose1d-s2", "convtranspose1d-s4", "convtranspose1d-s5", "convtranspose1d-s6", "convtranspose1d-s8"], False,
+     ["ConvTranspose"], 1),
     ("row-as-image", ["conv1d", "conv1d-d3", "conv1d-depthwise", "conv1d-depthwise-causal"], False, ["Conv"], 1),
     ("flipped-kernel", ["conv1d", "conv3d"], False, ["ConvTranspose"], 1),
     ("exchanged", ["conv-rows-after-columns"], False, ["Conv", "Add"], 1),  # first what shrinks the most

@@ -346,7 +346,8 @@ MODELS = {
     "upsampling": (
         [node("Reshape", ["x", "r"], ["s"]), node("Expand", ["s", "e"], ["t"]), node("Reshape", ["t", "o"], ["y"])],
         {"x": [3, 8, 9, 7]}, ["y"],
-        {"r": np.array([3, 8, 9, 1, 7, 1]), "e": np.array([3, 8, 9, 2, 7, 2]), "o": np.array([3, 8, 18, 14])}, ["upsample-expand/Resize(x)"]),
+        {"r": np.array([3, 8, 9, 1, 7, 1]), "e": np.array([3, 8, 9, 2, 7, 2]), "o": np.array([3, 8, 18, 14])},
+        ["upsample-expand/Resize(x)", "upsample-expand/convtranspose-s2-gC(x)"]),
     "pairs": (
         [node("MatMul", ["x", "z"], ["y"])],
         {"x": [12, 1, 8], "z": [12, 8, 1]}, ["y"], {}, ["row-products/ReduceSum(Mul(x:Transpose(z)))"]),

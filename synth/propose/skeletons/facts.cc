@@ -11,7 +11,7 @@ namespace {
 
 /// Extents of the usual shape, at which a window's steps are compared with what it steps over.
 constexpr int64_t kTypicalExtent = 64;
-constexpr int64_t kLargestStride = 8;
+constexpr int64_t kLargestStride = 32;
 
 void multiply(const Node& n, const char* name, std::set<int64_t>& into) {
   auto it = n.attributes.find(name);
@@ -30,6 +30,13 @@ void multiply(const Node& n, const char* name, std::set<int64_t>& into) {
 bool isDepthwise(const Program& p, const Node& n) {
   return n.is(ops::kConv) && n.scalar("group") != Expr(1) && p.shape(n.operands[1])[1] == Dim(1) &&
          n.shapes[0][1].isAffine();
+}
+
+/// The one input is an image, of which elements are repeated: each channel's by itself.
+bool repeatsPixels(const Program& p, const Node& n) {
+  if (!n.is(ops::kExpand) || p.inputs().size() != 1) return false;
+  const Shape& x = p.shape(p.inputs()[0]);
+  return isImage(x) && x[1].isAffine();
 }
 
 /// Constants times an image, each channel by one number: what a Conv of each channel by itself does as well.
@@ -53,11 +60,13 @@ PatternFacts::PatternFacts(const Pattern& pattern) : program(pattern.program), s
     multiply(n, "strides", strides);
     if (n.is(ops::kSlice)) multiply(n, "steps", strides);
     multiply(n, "dilations", dilations);
-    upsamples = upsamples || n.is(ops::kConvTranspose) || n.is(ops::kResize);
+    upsamples = upsamples || n.is(ops::kConvTranspose) || n.is(ops::kResize) || repeatsPixels(program, n);
     mirrors = mirrors || (n.is(ops::kPad) && n.text("mode") != "constant");
     if (auto group = n.attributes.find("group"); group != n.attributes.end())
       groups.insert(std::get<Expr>(group->second));
     if (isDepthwise(program, n) || scalesChannels(program, n)) groups.insert(n.shapes[0][1].affine());
+    if (repeatsPixels(program, n)) groups.insert(program.shape(program.inputs()[0])[1].affine());
+    if (n.is(ops::kEye)) groups.insert(n.shapes[0][0].affine());  // weights from each channel to itself alone
   }
   for (Value v : program.inputs()) {
     if (!isConstant(program, v) && read.contains(v)) activations.push_back(v);

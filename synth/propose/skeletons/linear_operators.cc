@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -71,7 +72,10 @@ class LinearOperators {
             // Another border than the own one: what is mirrored at one scale is repeated at another.
             if (facts_.mirrors && facts_.upsamples && isInput()) window(false, group, stride, dilation, "edge");
           }
-          if (facts_.upsamples) window(true, group, 2, dilation);
+          if (facts_.upsamples) {
+            for (int64_t stride : upsamplings())
+              window(true, group, stride, dilation);
+          }
         }
       }
     }
@@ -81,6 +85,14 @@ class LinearOperators {
     pointwise[0] = y_[1];
     pointwise[1] = x_[1];
     add("pointwise", pointwise, [](ProgramBuilder& b, Value x, Value hole) { return b.add("Conv", {x, hole}); });
+  }
+
+  /// By two, and by what the pattern's own operators do.
+  std::set<int64_t> upsamplings() const {
+    std::set<int64_t> strides = facts_.strides;
+    strides.erase(1);
+    strides.insert(2);
+    return strides;
   }
 
   bool isInput() const {
