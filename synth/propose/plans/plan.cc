@@ -18,8 +18,7 @@ constexpr int64_t kFactors[] = {2, 4};     ///< images, phases and tiles
 constexpr int64_t kMultiples[] = {4, 16};  ///< channels
 constexpr int64_t kSteps[] = {1, 2};       ///< strides and dilations of the target
 constexpr int64_t kBlock = 2;              ///< side of a block that becomes channels
-/// … of the output alone: a channel becomes the 16 that engines compute at once, along two axes or along the only one.
-constexpr int64_t kOutputBlock = 4, kOutputBlocksOfOneAxis[] = {8, 16};
+constexpr int64_t kOutputBlock = 4;  ///< … of the output alone: a channel becomes the 16 that engines compute at once
 
 /// Where nothing slides, a layout around the operator changes nothing but the layout: only the place of an axis is
 /// varied.
@@ -55,7 +54,7 @@ std::vector<AxisMove> channelMoves() {
   return moves;
 }
 
-std::vector<AxisMove> windowMoves(size_t windows) {
+std::vector<AxisMove> windowMoves() {
   std::vector<AxisMove> moves{{.cut = Cut::kWhole}};
   auto withSteps = [&](const AxisMove& m) {
     for (int64_t stride : kSteps) {
@@ -89,29 +88,25 @@ std::vector<AxisMove> windowMoves(size_t windows) {
                  .shifted = shifted});
     }
   }
-  auto withOutputBlock = [&](int64_t block) {
-    moves.push_back(
-        {.cut = Cut::kInner, .factor = block, .place = Place::kChannels, .outChannel = true, .stride = block});
-  };
-  withOutputBlock(kOutputBlock);
-  for (int64_t block : kOutputBlocksOfOneAxis) {
-    if (windows == 1) withOutputBlock(block);
-  }
+  moves.push_back({.cut = Cut::kInner,
+                   .factor = kOutputBlock,
+                   .place = Place::kChannels,
+                   .outChannel = true,
+                   .stride = kOutputBlock});
   return moves;
 }
 
-/// Of a pattern that slides along so many axes.
-std::vector<AxisMove> movesOf(Axis::Kind kind, size_t windows) {
+std::vector<AxisMove> movesOf(Axis::Kind kind, bool slides) {
   switch (kind) {
     case Axis::Kind::kEqual:
-      return equalMoves(windows > 0);
+      return equalMoves(slides);
     case Axis::Kind::kGroup:
       return groupMoves();
     case Axis::Kind::kReduce:
     case Axis::Kind::kOut:
       return channelMoves();
     case Axis::Kind::kWindow:
-      return windowMoves(windows);
+      return windowMoves();
   }
   return {};
 }
@@ -214,7 +209,7 @@ std::vector<Plan> enumeratePlans(const MainOperator& pattern) {
   auto base = baseMoves(pattern, windows);
   combinations.push_back(base);
   for (size_t i = 0; i < pattern.axes.size(); ++i) {
-    for (const AxisMove& m : movesOf(pattern.axes[i].kind, windows.size())) {
+    for (const AxisMove& m : movesOf(pattern.axes[i].kind, !windows.empty())) {
       bool sharesWindow =
           m.cut == Cut::kKeep && m.place == Place::kSlot && static_cast<size_t>(m.slot) < windows.size();
       if (m == base[i] || sharesWindow) continue;  // the latter is kMerge
