@@ -92,6 +92,7 @@ std::optional<TableKernel> tableKernel(const ProductCall& call) {
 }
 
 bool readsAsWell(const ConvCall& call, const Access& x) {
+  if ((x.fills() && x.fill != 0) || x.tables[1][0] == kFill) return false;
   const auto& along = x.tables.back();
   const auto stride = static_cast<size_t>(call.strides.back());
   for (size_t i = 0; i + stride < along.size(); ++i) {

@@ -18,7 +18,8 @@ std::optional<TableKernel> tableKernel(const ConvCall& call);
 std::optional<TableKernel> tableKernel(const ProductCall& call);
 /// The same of an operand that lies so.
 std::optional<TableKernel> tableKernel(const ConvCall& call, const plan::Access& x);
-/// Neighbouring threads of such a kernel read neighbours there as they do of a dense operand: a copy would be in vain.
+/// Neighbouring threads of such a kernel read neighbours there as they do of a dense operand, and what is not there is
+/// zero: a copy would be in vain.
 bool readsAsWell(const ConvCall& call, const plan::Access& x);
 
 }  // namespace pet::cuda
