@@ -114,6 +114,33 @@ TEST(OneDnnLarge, AreDoneOtherwise) {
   }
 }
 
+/// Across planes as they lie, also behind a Conv, whose channels are innermost; long rows are oneDNN's.
+const EngineCase kSoftmaxes[] = {
+    {"of planes", "x: [2, 3, 5, 7]\n y = Softmax(x) axis=1", 1e-5},
+    {"of rows in the middle, logarithms", "x: [3, 21, 4, 5]\n r = Relu(x)\n y = LogSoftmax(r) axis=1", 1e-5},
+    {"of two channels behind a Conv",
+     "x: [1, 16, 6, 5]\n w: const [2, 16, 3, 3]\n c = Conv(x, w) pads=[1, 1, 1, 1]\n y = Softmax(c) axis=1", 1e-5},
+    {"of short rows", "x: [5, 7, 21]\n y = Softmax(x) axis=2", 1e-5},
+    {"of a transposed tensor", "x: [6, 40]\n t = Transpose(x) perm=[1, 0]\n y = Softmax(t) axis=1", 1e-5},
+    {"of short rows across a few neighbours", "x: [4, 6, 3]\n y = Softmax(x) axis=1", 1e-5},
+};
+
+INSTANTIATE_TEST_SUITE_P(Softmaxes, OneDnnOperators, testing::ValuesIn(kSoftmaxes), nameOf);
+
+TEST(OneDnnSoftmaxes, OfPlanesAndOfShortRowsAreOurs) {
+  auto noteOf = [](const std::string& text) {
+    auto program = parseProgram(text, "test");
+    EXPECT_TRUE(program) << program.error().message();
+    auto model = OneDnnModel::prepare(*program, draw(*program, false), {});
+    EXPECT_TRUE(model) << model.error().message();
+    return model ? model->notes().back().how : "";
+  };
+  for (const EngineCase& c : kSoftmaxes)
+    EXPECT_EQ(noteOf(c.text), "a kernel of our own") << c.name;
+  for (const char* text : {"x: [5, 64]\n y = Softmax(x) axis=1", "x: [5, 200]\n y = LogSoftmax(x) axis=1"})
+    EXPECT_THAT(noteOf(text), testing::HasSubstr("jit")) << text;
+}
+
 /// Operators that are computed from constants alone wherever they occur, or by the reference; a new operator comes in
 /// here, or gets a lowering.
 const std::set<std::string_view> kByReference = {"ArgMax", "Band",        "Constant", "CumSum", "CyclicMap",
