@@ -50,7 +50,7 @@ PET_WIDE_LOOPS void softmaxOf(Rows& v, int64_t count, bool logarithm) {
 
 }  // namespace
 
-void Softmax::run(const float* x, float* y, int threads) const {
+void Softmax::run(const float* x, float* y, [[maybe_unused]] int threads) const {
   const int64_t rows = outer * inner, blocks = (rows + kLanes - 1) / kLanes;
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
   for (int64_t block = 0; block < blocks; ++block) {
