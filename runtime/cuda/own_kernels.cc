@@ -81,12 +81,12 @@ class PlansWithKernels final : public Plans {
 
 /// The numbers where a form has them, of its dimensions in their order.
 std::vector<float> placed(const std::vector<float>& numbers, const TensorForm& form) {
-  const Access access = strided(form.extents, form.strides);
+  const plan::Access access = plan::strided(form.extents, form.strides);
   std::vector<const std::vector<int64_t>*> tables;
   for (const auto& table : access.tables)
     tables.push_back(&table);
-  const std::vector<int64_t> places = merged(tables);
-  std::vector<float> memory(static_cast<size_t>(reach(access)), 0);
+  const std::vector<int64_t> places = plan::merged(tables);
+  std::vector<float> memory(static_cast<size_t>(plan::reach(access)), 0);
   for (size_t i = 0; i < numbers.size(); ++i)
     memory[static_cast<size_t>(places[i])] = numbers[i];
   return memory;
