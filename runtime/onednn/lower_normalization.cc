@@ -81,16 +81,19 @@ bool lowerSoftmax(Planner& p, int n, const Epilogue&) {
   Value x = p.node(n).operands[0];
   Extents extents = p.extents(x);
   auto axis = static_cast<size_t>(p.scalar(n, "axis"));
-  const bool isPlanes = ownSoftmax(p.place(x).access, axis).has_value();
-  Place from = isPlanes ? p.place(x) : withInnermost(p, x, axis, 1);
-  if (auto rows = ownSoftmax(from.access, axis)) {
-    rows->logarithm = std::is_same_v<Primitive, dnnl::logsoftmax_forward>;
+  Place from = p.place(x);
+  auto rowsOfOurs = ownSoftmax(from.access, axis);
+  if (!rowsOfOurs) {
+    from = withInnermost(p, x, axis, 1);
+    rowsOfOurs = ownSoftmax(from.access, axis);
+  }
+  if (rowsOfOurs) {
+    rowsOfOurs->logarithm = std::is_same_v<Primitive, dnnl::logsoftmax_forward>;
     Place to = p.overOrLike(from);
     p.emit(std::make_unique<KernelStep>(
         std::vector<int>{from.buffer, to.buffer},
-        [rows = *rows, x0 = from.access.offset, y0 = to.access.offset, threads = p.options().threads](float* const* q) {
-          rows.run(q[0] + x0, q[1] + y0, threads);
-        }));
+        [rows = *rowsOfOurs, x0 = from.access.offset, y0 = to.access.offset,
+         threads = p.options().threads](float* const* q) { rows.run(q[0] + x0, q[1] + y0, threads); }));
     p.define({n, 0}, std::move(to));
     p.note(n, "a kernel of our own");
     return true;

@@ -28,7 +28,7 @@ PET_WIDE_LOOPS void softmaxOf(Rows& v, int64_t count, bool logarithm) {
     }
     for (float& sum : sums)
       sum = std::log(sum);
-    for (int64_t c = 0; c < count; ++c) {  // most and the logarithm together would have other bits
+    for (int64_t c = 0; c < count; ++c) {  // one after the other: their sum would lose the bits of the logarithm
       for (int64_t lane = 0; lane < kLanes; ++lane)
         v[c][lane] = v[c][lane] - most[lane] - sums[lane];
     }

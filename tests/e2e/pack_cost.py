@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What pet-apply costs without its check, on the models of bench/apply_cost.py. Exit status 0 or 1.
+"""What pet-apply costs without its check, on models as those of bench/apply_cost.py. Exit status 0 or 1.
 
 - Time is linear in the nodes: 5,000 and 20,000 of them, by the processor's seconds. The bound is loose, since other tests run
   beside it: work that is quadratic in any part of the model would take four times as long for each node.

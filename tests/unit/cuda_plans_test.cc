@@ -295,7 +295,7 @@ void expectRulesArePlanned(const std::shared_ptr<GpuDevice>& device) {
           << run.name << ": " << note.node << ": " << note.op << ": " << note.how;
     }
   }
-  EXPECT_GE(planned, defaultPack().rules.size() / 10);
+  EXPECT_GE(planned, std::getenv("PET_RULES") ? 1U : 200U);  // of the default pack, and of a few other rules
   auto kernels = device->kernels();
   ASSERT_TRUE(kernels) << kernels.error().message();
   for (const KernelUse& use : *kernels)

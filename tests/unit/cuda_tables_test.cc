@@ -131,6 +131,16 @@ TEST(CudaTables, OtherNumbersAroundAnImageAreRead) {
   EXPECT_THAT(howOf(text, "a table", nullptr).notes, HasSubstr("y: Conv, a kernel of our own, a table in its code\n"));
 }
 
+TEST(CudaTables, AnImageThatIsNotThereIsZero) {
+  const std::string text =
+      "x: [3, 1, 4, 9]\n"
+      "bt = Table() shape=[4, 1, 1, 4] values=[1, 0, -1, 0, 0, 1, 1, 0, 0, -1, 1, 0, 0, 1, 0, -1]\n"
+      "p = Pad(x) pads=[0, 1, 0, 0, 0, 0, 0, 0]\n"
+      "s = Slice(p) axes=[1] starts=[0] ends=[1]\n"
+      "y = Conv(s, bt) strides=[1, 2] pads=[0, 1, 0, 2]";
+  EXPECT_THAT(howOf(text, "a table", nullptr).notes, HasSubstr("y: Conv, a kernel of our own, a table in its code\n"));
+}
+
 /// Plans are compared on the table itself: on other numbers the kernel would be the one that is wrong.
 TEST(CudaTables, PlansThatAgreeAreThoseOfTheTable) {
   HostOptions options = hostOptions();

@@ -60,12 +60,13 @@ PatternFacts::PatternFacts(const Pattern& pattern) : program(pattern.program), s
     multiply(n, "strides", strides);
     if (n.is(ops::kSlice)) multiply(n, "steps", strides);
     multiply(n, "dilations", dilations);
-    upsamples = upsamples || n.is(ops::kConvTranspose) || n.is(ops::kResize) || repeatsPixels(program, n);
+    const bool repeats = repeatsPixels(program, n);
+    upsamples = upsamples || n.is(ops::kConvTranspose) || n.is(ops::kResize) || repeats;
     mirrors = mirrors || (n.is(ops::kPad) && n.text("mode") != "constant");
     if (auto group = n.attributes.find("group"); group != n.attributes.end())
       groups.insert(std::get<Expr>(group->second));
     if (isDepthwise(program, n) || scalesChannels(program, n)) groups.insert(n.shapes[0][1].affine());
-    if (repeatsPixels(program, n)) groups.insert(program.shape(program.inputs()[0])[1].affine());
+    if (repeats) groups.insert(program.shape(program.inputs()[0])[1].affine());
     if (n.is(ops::kEye)) groups.insert(n.shapes[0][0].affine());  // weights from each channel to itself alone
   }
   for (Value v : program.inputs()) {
