@@ -38,19 +38,7 @@ Tensor<float> kernelOf(const Window& w,
     const int64_t channel = w.transposed ? i / taps / out / in * out + i / taps % out : i / (taps * in);
     kernel.data[static_cast<size_t>(i)] *= scale[static_cast<size_t>(channel)];
   }
-  Tensor<float> placed(form.extents());
-  const Access from = rowMajor(kernel.extents);
-  Access to = form;
-  std::vector<const std::vector<int64_t>*> rows, places;
-  for (size_t d = 0; d < form.rank(); ++d) {
-    to.tables[d].resize(from.tables[d].size());
-    rows.push_back(&from.tables[d]);
-    places.push_back(&to.tables[d]);
-  }
-  const auto read = merged(rows), written = merged(places);
-  for (size_t i = 0; i < read.size(); ++i)
-    placed.data[static_cast<size_t>(written[i])] = kernel.data[static_cast<size_t>(read[i])];
-  return placed;
+  return {form.extents(), laidOut(kernel.data, kernel.extents, form)};
 }
 
 /// The operand with its pads as zeros in memory.

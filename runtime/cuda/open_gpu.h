@@ -42,6 +42,8 @@ struct GpuFacts {
 class GpuDevice : public Device {
  public:
   virtual GpuFacts facts() const = 0;
+  /// What GpuOptions::properties would have of it, as the library says; "": it does not say.
+  virtual std::string properties() const = 0;
   /// Overwrites the caches, so that what is read next comes from memory; returns when that is done.
   virtual void flushCaches() = 0;
   /// Of all kernels; of a device that is not there, they are compiled now.

@@ -79,22 +79,10 @@ class PlansWithKernels final : public Plans {
   bool hasLibrary_ = false;  ///< one of its plans was built
 };
 
-/// The numbers where a form has them, of its dimensions in their order.
-std::vector<float> placed(const std::vector<float>& numbers, const TensorForm& form) {
-  const plan::Access access = plan::strided(form.extents, form.strides);
-  std::vector<const std::vector<int64_t>*> tables;
-  for (const auto& table : access.tables)
-    tables.push_back(&table);
-  const std::vector<int64_t> places = plan::merged(tables);
-  std::vector<float> memory(static_cast<size_t>(plan::reach(access)), 0);
-  for (size_t i = 0; i < numbers.size(); ++i)
-    memory[static_cast<size_t>(places[i])] = numbers[i];
-  return memory;
-}
-
 OwnKernels ofTable(const std::optional<TableKernel>& kernel, size_t pointer, const TensorForm& form) {
   if (!kernel) return {};
-  return {"a table in its code", {generate(*kernel)}, Plans::Given{pointer, placed(kernel->table, form)}};
+  std::vector<float> numbers = plan::laidOut(kernel->table, form.extents, plan::strided(form.extents, form.strides));
+  return {"a table in its code", {generate(*kernel)}, Plans::Given{pointer, std::move(numbers)}};
 }
 
 }  // namespace

@@ -144,6 +144,20 @@ int64_t reach(const Access& access) {
   return last + 1;
 }
 
+std::vector<float> laidOut(const std::vector<float>& numbers, const Extents& extents, const Access& access) {
+  Access within = access;
+  std::vector<const std::vector<int64_t>*> tables;
+  for (size_t d = 0; d < extents.size(); ++d) {
+    within.tables[d].resize(static_cast<size_t>(extents[d]));
+    tables.push_back(&within.tables[d]);
+  }
+  const std::vector<int64_t> places = merged(tables);
+  std::vector<float> memory(static_cast<size_t>(reach(access)), 0);
+  for (size_t i = 0; i < numbers.size(); ++i)
+    memory[static_cast<size_t>(places[i])] = numbers[i];
+  return memory;
+}
+
 bool isDense(const Access& access) {
   if (access.fills()) return false;
   if (orderOf(access)) return true;

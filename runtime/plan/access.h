@@ -54,6 +54,9 @@ std::vector<size_t> memoryOrder(const Access& access);
 Access compacted(const Access& access);
 /// One past the largest offset, relative to `offset`; the tables' entries must be >= 0.
 int64_t reach(const Access& access);
+/// Memory, from the access's offset on, in which a tensor of these extents (row-major `numbers`) lies as the access
+/// says, whose extents may be larger: there, and in gaps, are zeros. The access fills nothing.
+std::vector<float> laidOut(const std::vector<float>& numbers, const Extents& extents, const Access& access);
 
 // --- What layout operators do to an access. ---
 

@@ -113,22 +113,28 @@ def damaged(model, folder):
 
 
 def killed(model, folder):
-    """At changes of files, more and more seldom."""
+    """At changes of files, more and more seldom; also where plans are timed before one is kept."""
     hook = folder / "kill_at.so"
     subprocess.run([os.environ.get("CC", "cc"), "-DDATABASES", "-shared", "-fPIC", "-o", hook, pathlib.Path(__file__).with_name("kill_at.c"), "-ldl"], check=True)
-    at, kills = 1, 0
-    while at < 1000:
-        cache = folder / f"killed{at}.db"
-        done = planned(model, cache, LD_PRELOAD=str(hook), PET_KILL_AT=str(at))
-        if done.returncode == 0:
-            break
-        expect(f"killed at {at}", done.returncode == -signal.SIGKILL, (done.returncode, done.stderr))
-        kills += 1
-        expect(f"killed at {at}", (found := planned(model, cache)).returncode == 0, found.stderr)
-        expect(f"killed at {at}", (found := counts(planned(model, cache))) == {"made": 0, "kept": 2}, found)
-        at *= 2
-    expect("killed", kills >= 5 and done.returncode == 0, kills)
-    print(f"killed at {kills} changes of files")
+    timed = folder / "timed.json"
+    timed.write_text(json.dumps(json.loads((SOURCE / "runtime" / "cuda" / "devices" / "h200.json").read_text()) | {"times": "made up"}))
+    for device in ["h200", timed]:
+        planned(model, folder / "whole.db", device)
+        whole = counts(planned(model, folder / "whole.db", device))
+        expect(f"{device}, all is kept", whole["made"] == 0 and whole["kept"] >= 2, whole)
+        at, kills = 1, 0
+        while at < 1000:
+            cache = folder / f"{pathlib.Path(device).stem}{at}.db"
+            done = planned(model, cache, device, LD_PRELOAD=str(hook), PET_KILL_AT=str(at))
+            if done.returncode == 0:
+                break
+            expect(f"{device}, killed at {at}", done.returncode == -signal.SIGKILL, (done.returncode, done.stderr))
+            kills += 1
+            expect(f"{device}, killed at {at}", (found := planned(model, cache, device)).returncode == 0, found.stderr)
+            expect(f"{device}, killed at {at}", (found := counts(planned(model, cache, device))) == whole, found)
+            at *= 2
+        expect(f"{device}, killed", kills >= 5 and done.returncode == 0, kills)
+        print(f"{device}: killed at {kills} changes of files")
 
 
 def machines(model, folder):

@@ -51,7 +51,7 @@ def cases(m):
          and a["steps"][0]["how"].startswith("pet_point") and a["steps"][0]["bytes"] > 0),
         ("time dynamic", runner.time_of([m["dynamic"]], dims={"N": 2}), lambda a: runner.consistent(a, 1, 4)),
         ("hello", {"cmd": "hello"}, lambda a: a["engine"] == "pet-cuda" and a["version"] == "cuDNN 9.0.0, driver 0.0, fp32" and a["device"] == "cuda:h200"
-         and (a["isa"], a["cpu"], a["vendor"], a["family"], a["model"]) == ("sm_90", "NVIDIA H200", "NVIDIA", 9, 0) and a["caches"] == [0, 1 << 20, 0]),
+         and (a["isa"], a["cpu"], a["vendor"], a["family"], a["model"]) == ("sm_90", "NVIDIA H200", "NVIDIA", 9, 0) and a["caches"] == [0, 1 << 20, 0] and a["properties"] == {"deviceName": "NVIDIA H200"}),
     ]
 
 
@@ -135,6 +135,25 @@ def tuning(t):
     expect("show", shown.returncode == 0 and "conv/transposed" in shown.stdout, shown.stdout + shown.stderr)
 
 
+def killed(t):
+    """Whenever pet-tune or the runner that it asks is killed: what is in the file can be read, and the next one has the rest timed."""
+    hook = t.folder / "kill_at.so"
+    subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-o", hook, pathlib.Path(__file__).with_name("kill_at.c"), "-ldl"], check=True)
+    at, kills = 1, 0
+    while at < 1000:
+        timings = t.folder / f"killed{at}.jsonl"
+        done = t.tune("cuda", timings, FAKE_GPU_DOES="times", LD_PRELOAD=str(hook), PET_KILL_AT=str(at))
+        if done.returncode == 0:
+            break
+        kills += 1
+        known = len(timed.samples(timings)) if timings.exists() else 0
+        again = t.tune("cuda", timings, FAKE_GPU_DOES="times")
+        expect(f"killed at {at}", again.returncode == 0 and f"{1 - known} timed, {known} known" in again.stdout, (done.returncode, again.stdout, again.stderr))
+        expect(f"killed at {at}", len(timed.samples(timings)) == 1, timings.read_text())
+        at *= 2
+    expect("killed", kills >= 3 and done.returncode == 0, (kills, done.stderr))
+
+
 def applying(t):
     """Rules fire by timings of the very device: the kind of GPU and the precision. The machine is the GPU."""
     g = graph.Graph("model", [1, 2, 6, 6])
@@ -173,6 +192,7 @@ def main():
         without_a_gpu()
         tuned = Tuned(folder)
         tuning(tuned)
+        killed(tuned)
         applying(tuned)
     for failure in failures:
         print(f"gpu_runner: {failure}", file=sys.stderr)

@@ -102,7 +102,7 @@ def everything(machine):
         return
     steps = results["steps"]
     expect("what it is of", results["device"] == "cuda:h200" and results["gpu"] == "NVIDIA H200" and results["versions"]["pet-cuda"] == "cuDNN 9.0.0, driver 0.0, fp32"
-           and results["commit"] and results["date"], results)
+           and results["commit"] and results["date"] and results["properties"] == {"deviceName": "NVIDIA H200"}, results)
     expect("right", [(line["form"], line["wrong"]) for line in steps["right"]["lines"]] == [("original", False), ("rewritten", False)], steps["right"])
     expect("rates", steps["rates"]["rates"]["cuda:h200"]["gemm"] > 0 and set(steps["rates"]["missing"]) == {"ort-cuda", "torch-cuda", "tensorrt"}, steps["rates"])
     expect("tuning", steps["tuning"]["devices"]["cuda:h200"]["samples"] > 0, steps["tuning"])
@@ -115,6 +115,11 @@ def everything(machine):
     status, said, results, page = machine.run("--only", "models", anew=False)
     expect("steps of an earlier run stay", status == 0 and len(results["steps"]) == 7 and results["steps"]["tuning"] == steps["tuning"]
            and "cuda:h200: gemm" not in said, (status, said, results.get("steps", {}).keys()))
+    torn = (machine.folder / "out" / "gpu.json").read_text()[:1000]
+    (machine.folder / "out" / "gpu.json").write_text(torn)
+    status, said, results, page = machine.run("--only", "operators", anew=False)
+    aside = machine.folder / "out" / "gpu.unreadable"
+    expect("a torn file of an earlier run", status == 0 and list(results["steps"]) == ["operators"] and "all steps begin anew" in said and aside.read_text() == torn, (status, said))
 
 
 def rewritten(machine):

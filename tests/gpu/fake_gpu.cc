@@ -2,7 +2,8 @@
 // They compute on this processor (runtime/cuda/host).
 //
 //   FAKE_GPUS     their drivers' names, separated by commas; by default one "NVIDIA H200"
-//   FAKE_GPU_DOES "memory": there is none; "wrong": what is brought back is one number everywhere
+//   FAKE_GPU_DOES "memory": there is none; "wrong": what is brought back is one number everywhere; "times": plans have
+//                 times, which are made up
 
 #include <cstdlib>
 #include <cstring>
@@ -41,10 +42,12 @@ class FakeGpu final : public Forwarding {
                                .folder = PET_KERNEL_FOLDER,
                                .name = name,
                                .store = options.store,
-                               .streams = 4})),
+                               .streams = 4,
+                               .madeUpTimes = setting("FAKE_GPU_DOES", "") == "times"})),
         does_(setting("FAKE_GPU_DOES", "")) {}
 
   GpuFacts facts() const override { return {"cuDNN 9.0.0, driver 0.0", 9, 0, 1 << 20}; }
+  std::string properties() const override { return R"({"deviceName": "NVIDIA H200"})"; }
   Expected<std::vector<KernelUse>> kernels() override { return std::vector<KernelUse>(); }
   void flushCaches() override {}
 

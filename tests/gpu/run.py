@@ -49,7 +49,7 @@ class Run:
         self.here = set()  # engines
         self.rates = {}  # device: gemm, conv, copy
         self.results = {**bench.provenance("gpu", ["tests/gpu/run.py", *sys.argv[1:]], hello["cpu"], 1), "device": self.device,
-                        "gpu": hello["cpu"], "versions": {"pet-cuda": hello["version"]}, "steps": {}}
+                        "gpu": hello["cpu"], "versions": {"pet-cuda": hello["version"]}, "properties": hello.get("properties"), "steps": {}}
 
     def model(self, name):
         """The model's path. Throws what building it does."""
@@ -79,7 +79,13 @@ class Run:
     def resume(self):
         """Steps of an earlier run on such a GPU with the same software that are in the folder stay, with the rates."""
         earlier = self.options.out / "gpu.json"
-        results = json.loads(earlier.read_text()) if earlier.is_file() else {}
+        try:
+            results = json.loads(earlier.read_text()) if earlier.is_file() else {}
+        except ValueError as error:
+            aside = earlier.with_suffix(".unreadable")
+            earlier.replace(aside)
+            say(f"{earlier}: {error}; it is {aside} now, and all steps begin anew")
+            return
         if any(results.get(key) != self.results[key] for key in ["device", "gpu"]) or results["versions"]["pet-cuda"] != self.results["versions"]["pet-cuda"]:
             return
         self.results["steps"] = {name: step for name, step in results["steps"].items() if name not in self.options.only}
@@ -93,8 +99,11 @@ class Run:
         self.write()
 
     def write(self):
-        (self.options.out / "gpu.json").write_text(json.dumps(self.results, indent=1) + "\n")
-        (self.options.out / "gpu.md").write_text(page.text(self.results))
+        """As a whole or not at all, whenever the run is ended."""
+        for name, text in [("gpu.json", json.dumps(self.results, indent=1) + "\n"), ("gpu.md", page.text(self.results))]:
+            begun = self.options.out / f"{name}.begun"
+            begun.write_text(text)
+            begun.replace(self.options.out / name)
 
 
 def take(run, name):

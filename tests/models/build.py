@@ -133,7 +133,8 @@ PAPERS = OPERATORS | {f"{network}_n{batch}": lambda name, make=make, batch=batch
 
 # What tests/gpu/ times: these, and what else GPUs are known to be slow at: 3-d transposed and depthwise Convs, depthwise ones of one
 # dimension, 3-d ones whose stride is their kernel.
-ON_GPUS = [*PAPERS, "vnet3d-dynamo", "conv3d_depthwise_3", "conv3d_depthwise_5", "conv1d_depthwise_31", "conv1d_depthwise_7", "patches_3d"]
+ON_GPUS = [*PAPERS, "vnet3d-dynamo", "conv3d_depthwise_3", "conv3d_depthwise_5", "conv1d_depthwise_31", "conv1d_depthwise_7", "conv1d_positions",
+           "stft_400", "istft_1024", "istft_4096", "patches_3d"]
 
 # As exporters write them.
 ZOO = {name: exported for name in zoo.MODELS}

@@ -9,6 +9,7 @@
 #include "runtime/cuda/held.h"
 #include "tests/unit/correction_cases.h"
 #include "tests/unit/cuda_host_support.h"
+#include "tests/unit/part.h"
 
 namespace pet::cuda_host_test {
 namespace {
@@ -29,6 +30,23 @@ TEST(CudaHost, EveryOperatorAndModelIsTheReference) {
     expectReference(run, 0);
     for (const EngineNote& note : run.model->notes())
       EXPECT_FALSE(note.reference) << run.name << ": " << note.node << ": " << note.how;
+  }
+}
+
+TEST(CudaHost, EveryOperatorAndModelIsTheReferenceWhateverIsTheFastest) {
+  std::vector<Precision> precisions{Precision::kFp32, Precision::kFp32};
+#ifdef PET_CUDA_INCLUDE
+  precisions.push_back(Precision::kFp16);
+#endif
+  HostOptions options = hostOptions();
+  options.streams = 4;
+  options.madeUpTimes = true;
+  for (size_t i = 0; i < precisions.size(); ++i) {
+    if (!isInPart(i, precisions.size())) continue;
+    options.name = std::to_string(i);  // so that each has times of its own
+    options.precision = precisions[i];
+    for (const DeviceRun& run : prepared(hostDevice(options)))
+      expectReference(run, options.precision == Precision::kFp16 ? 2e-2 : 0);
   }
 }
 

@@ -1,10 +1,15 @@
 // The default pack's rules on the GPU's engine, on this processor: what each rule replaces and what it puts there, at
 // small shapes of its class, are what the reference computes, each shape with threads in another order.
 
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/unit/cuda_host_support.h"
 #include "tests/unit/cuda_rules_support.h"
+#include "tests/unit/part.h"
 
 namespace pet::cuda_rules_test {
 namespace {
@@ -14,22 +19,50 @@ using namespace testing_support;
 
 constexpr size_t kShapes = 3;
 
-/// Under the sanitizer one of so many parts of the rules: kernels are instrumented, and all of them take minutes.
-constexpr size_t kSanitizedParts = 4;
+/// What is checked of each rule in all commits together is checked in one of so many parts for each: under the
+/// sanitizer kernels are instrumented, and all of them take minutes.
+constexpr size_t kSanitizedParts = 4, kTimedParts = 3;
 
-TEST(CudaRules, BothSidesAreTheReference) {
+/// Devices with threads in each order, and those times: each has others of its own.
+std::vector<std::shared_ptr<Device>> devicesOf(bool madeUpTimes) {
   HostOptions options = hostOptions();
   options.streams = 4;
+  options.madeUpTimes = madeUpTimes;
   std::vector<std::shared_ptr<Device>> devices;
   for (ThreadOrder order : {ThreadOrder::kForward, ThreadOrder::kBackward, ThreadOrder::kShuffled}) {
     options.order = order;
+    options.name = fmt::format("device {}", devices.size());
     devices.push_back(hostDevice(options));
   }
-  const size_t parts = options.sanitize ? kSanitizedParts : 1;
-  const std::vector<DeviceRun> runs = preparedRules(devices, kShapes, {0, parts});
-  for (const DeviceRun& run : runs)
-    expectReference(run, 1e-4);
-  EXPECT_GE(runs.size(), 2 * kShapes * defaultPack().rules.size() / parts * 9 / 10);
+  return devices;
+}
+
+/// Returns how many nodes are computed in a way whose name has each of these words.
+std::map<std::string, size_t> expectBothSidesAreTheReference(bool madeUpTimes, const std::set<std::string>& words) {
+  const size_t parts = hostOptions().sanitize ? kSanitizedParts : madeUpTimes ? kTimedParts : 1;
+  std::map<std::string, size_t> counts;
+  for (size_t part = 0; part < parts; ++part) {
+    if (!isInPart(part, parts)) continue;
+    const std::vector<DeviceRun> runs = preparedRules(devicesOf(madeUpTimes), kShapes, {part, parts});
+    for (const DeviceRun& run : runs) {
+      expectReference(run, 1e-4);
+      for (const std::string& word : words)
+        counts[word] += run.model && notesOf(*run.model).find(word) != std::string::npos ? 1 : 0;
+    }
+    EXPECT_GE(runs.size(), 2 * kShapes * defaultPack().rules.size() / parts * 9 / 10);
+  }
+  return counts;
+}
+
+TEST(CudaRules, BothSidesAreTheReference) {
+  expectBothSidesAreTheReference(false, {});
+}
+
+/// Tables in kernels, orders of dimensions, phases, copies to borders, in whatever combinations times lead to.
+TEST(CudaRules, BothSidesAreTheReferenceWhateverIsTheFastest) {
+  for (const auto& [word, count] :
+       expectBothSidesAreTheReference(true, {"a table in its code", "phases", "nhwc", "tiles", "off borders"}))
+    EXPECT_GE(count, 20U) << word;
 }
 
 }  // namespace

@@ -134,17 +134,20 @@ Opened open(const Request& request, const std::vector<std::string>& paths, const
 Json hello(const Target& target) {
   const Identity here = target.identity();
   const Machine& machine = here.machine;
-  return {{"engine", here.engine},
-          {"version", here.version},
-          {"device", here.device},
-          {"providers", {here.provider}},
-          {"isa", machine.isa},
-          {"cpu", machine.cpu},
-          {"vendor", machine.vendor},
-          {"family", machine.family},
-          {"model", machine.model},
-          {"caches", {machine.l1d, machine.l2, machine.l3}},
-          {"threads", 1}};
+  Json answer{{"engine", here.engine},
+              {"version", here.version},
+              {"device", here.device},
+              {"providers", {here.provider}},
+              {"isa", machine.isa},
+              {"cpu", machine.cpu},
+              {"vendor", machine.vendor},
+              {"family", machine.family},
+              {"model", machine.model},
+              {"caches", {machine.l1d, machine.l2, machine.l3}},
+              {"threads", 1}};
+  Json properties = Json::parse(here.properties, nullptr, false);
+  if (!properties.is_discarded()) answer["properties"] = std::move(properties);
+  return answer;
 }
 
 Json timeModels(const Request& request, const Target& target) {

@@ -42,7 +42,8 @@ class Gpu final : public Target {
              .model = facts.minor,
              .cpu = engine_.gpu->name(),
              .isa = fmt::format("sm_{}{}", facts.major, facts.minor),
-             .l2 = facts.cacheBytes}};
+             .l2 = facts.cacheBytes},
+            engine_.gpu->properties()};
   }
   /// The processor queues what the GPU does, and computes what the reference is left with.
   Engines engines(const OneDnnOptions& processor) const override {

@@ -15,6 +15,7 @@ struct Identity {
   std::string device;  ///< "onednn-cpu", "cuda:h200:tf32"
   std::string engine, version, provider;
   Machine machine;
+  std::string properties = "";  ///< of a GPU, as its library describes it, JSON; "": it does not
 };
 
 /// What a runner runs models on: a processor or a GPU.

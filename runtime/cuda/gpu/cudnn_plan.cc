@@ -348,4 +348,11 @@ std::string cudnnVersion() {
   return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
 }
 
+std::string cudnnProperties(int device) {
+  fe::DeviceProperties properties;
+  std::vector<uint8_t> text;
+  if (!properties.set_device_id(device).build().is_good() || !properties.serialize(text).is_good()) return "";
+  return std::string(text.begin(), std::find(text.begin(), text.end(), 0));
+}
+
 }  // namespace pet::cuda

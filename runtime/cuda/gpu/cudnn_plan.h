@@ -27,4 +27,7 @@ Expected<std::unique_ptr<Plans>> cudnnAttention(const AttentionCall& call,
 /// "9.19.0"
 std::string cudnnVersion();
 
+/// The device of this number as cuDNN knows it, as JSON; "": it does not say (it does since 9.8).
+std::string cudnnProperties(int device);
+
 }  // namespace pet::cuda

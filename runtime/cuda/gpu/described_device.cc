@@ -1,6 +1,5 @@
 // A device that is only described: the same plans and kernels, but nothing runs.
 
-#include <cmath>
 #include <cstring>
 #include <stdexcept>
 
@@ -8,19 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/cuda/gpu/library_device.h"
+#include "runtime/cuda/made_up.h"
 #include "runtime/cuda/problem.h"
 
 namespace pet::cuda {
 namespace {
-
-/// From 0 to 1, the same for the same text on any machine.
-double fractionOf(std::string_view text) {
-  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, and a last mixing for its upper bits
-  for (unsigned char c : text)
-    hash = (hash ^ c) * 0x100000001b3;
-  hash = (hash ^ (hash >> 32)) * 0x9e3779b97f4a7c15;
-  return std::ldexp(static_cast<double>(hash >> 11), -53);
-}
 
 /// Memory is only counted. With `"times": "made up"` among its properties, plans have times that mean nothing: so all
 /// is asked for that depends on times on a device that is there.
@@ -49,6 +40,7 @@ class DescribedDevice final : public LibraryDevice {
   GpuFacts facts() const override {
     return {fmt::format("cuDNN {}", cudnnVersion()), cudnn_.architecture / 10, cudnn_.architecture % 10, 0};
   }
+  std::string properties() const override { return cudnn_.properties; }
   void enter() override {}
   void use(int) override {}
   void mark(int) override {}
@@ -87,10 +79,9 @@ class DescribedDevice final : public LibraryDevice {
   Expected<void> finish() override { return {}; }
   double searchSeconds() const override { return hasTimes_ ? searchSeconds_ : 0; }
   double secondsOf(const std::function<void()>&) override { return 0; }
-  /// Calls are apart by up to a thousand, plans of a call by up to a half.
   double seconds(Call& call, std::span<const Address>, Address) override {
     if (!hasTimes_) throw std::runtime_error(kNotThere);
-    return 1e-5 * std::pow(1000, fractionOf(asked_)) * (1 + fractionOf(asked_ + call.name()) / 2);
+    return madeUpSeconds(asked_, call.name());
   }
   std::unique_ptr<Recording> record(const std::function<void()>&) override { return nullptr; }
 

@@ -121,6 +121,7 @@ class RealDevice final : public LibraryDevice {
   std::string name() const override { return name_; }
   std::string identity() const override { return identity_; }
   GpuFacts facts() const override { return facts_; }
+  std::string properties() const override { return cudnnProperties(index_); }
   void enter() override {
     check(cudaSetDevice(index_), name_);
     use(0);

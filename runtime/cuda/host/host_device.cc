@@ -15,6 +15,7 @@
 
 #include "runtime/cuda/host/host_library.h"
 #include "runtime/cuda/host/queues.h"
+#include "runtime/cuda/made_up.h"
 #include "runtime/cuda/own_kernels.h"
 #include "runtime/cuda/problem.h"
 
@@ -202,8 +203,11 @@ class HostDevice final : public Device {
     return {};
   }
 
-  double searchSeconds() const override { return options_.seconds ? options_.searchSeconds : 0; }
+  double searchSeconds() const override {
+    return options_.seconds || options_.madeUpTimes ? options_.searchSeconds : 0;
+  }
   double seconds(Call& call, std::span<const Address> pointers, Address workspace) override {
+    if (options_.madeUpTimes) return madeUpSeconds(asked_, call.name());
     call.run(pointers, workspace);
     queues_.run();
     if (options_.isWrong && options_.isWrong(call.name()))
@@ -271,8 +275,10 @@ class HostDevice final : public Device {
   std::unique_ptr<Plans> plans(const std::string& kind,
                                const CallKind& call,
                                Expected<std::unique_ptr<Call>> (*make)(const CallKind&, Storage)) {
+    const std::string problem = problemOf(call, precision());
+    asked_ = options_.name + problem;
     return std::make_unique<HostPlans>(
-        problemOf(call, precision()), elementsOf(call), isTaken(kind), static_cast<size_t>(options_.plans),
+        problem, elementsOf(call), isTaken(kind), static_cast<size_t>(options_.plans),
         [=, this] { return make(call, storageOf(precision())); }, queues_);
   }
 
@@ -306,6 +312,7 @@ class HostDevice final : public Device {
 
   HostOptions options_;
   PlanChooser chooser_;
+  std::string asked_;               ///< the call whose plans are timed, on this device
   std::map<void*, int64_t> sizes_;  ///< of memory, in bytes
   int64_t used_ = 0;
   std::map<std::string, std::shared_ptr<Compiled>> compiled_;

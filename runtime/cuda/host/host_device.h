@@ -34,6 +34,9 @@ struct HostOptions {
   int plans = 1;
   /// How long a plan of this name takes. Null: nothing is timed.
   std::function<double(const std::string& plan)> seconds = nullptr;
+  /// In place of these, madeUpSeconds() of the device's name and the call: all is planned that a GPU is asked for once
+  /// it times. Nothing runs to be timed, so that the kernels of many models are compiled as one file.
+  bool madeUpTimes = false;
   /// Which plans leave a wrong number as they are timed. Null: none.
   std::function<bool(const std::string& plan)> isWrong = nullptr;
   double searchSeconds = std::numeric_limits<double>::infinity();  ///< for the plans of a call, by this machine's clock
