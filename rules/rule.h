@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -132,6 +133,9 @@ Expected<Program> instantiate(const Pattern& pattern, const Rule& rule);
 struct RuleSet {
   std::vector<Pattern> patterns;  ///< sorted by name
   std::vector<Rule> rules;        ///< sorted by name
+  /// Rule -> where its replacement comes from (docs/pack-format.md, evidence), where that is known; perhaps also of
+  /// rules that are not here.
+  std::map<std::string, std::string, std::less<>> sources = {};
   const Pattern* findPattern(std::string_view name) const;
   const Rule* findRule(std::string_view name) const;
 };

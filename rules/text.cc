@@ -245,6 +245,7 @@ class RuleReader {
     if (!repeats && !open.given.insert(*key).second) return in_.errorAt(at, fmt::format("'{}' is given twice", *key));
     Rule& r = open.rule;
     if (*key == "family") return assign(r.family, word("a family"));
+    if (*key == "source") return assign(result_.sources[r.name], word("where it comes from"));
     if (*key == "depth") return number(r.depth, "a depth");
     if (*key == "where") {
       if (open.source) return in_.errorAt(at, "'where' must come before the programs");
@@ -411,6 +412,7 @@ Expected<void> addRules(RuleSet& set, RuleSet more, const std::string& file) {
     if (set.findRule(r.name)) return fail(ErrorKind::kText, fmt::format("rule '{}' stands in two files", r.name), file);
     set.rules.insert(std::upper_bound(set.rules.begin(), set.rules.end(), r, byName), std::move(r));
   }
+  set.sources.merge(std::move(more.sources));
   return {};
 }
 
@@ -451,8 +453,12 @@ std::string print(const RuleSet& set) {
   std::string text;
   for (const Pattern& p : set.patterns)
     text += print(p) + "\n";
-  for (const Rule& r : set.rules)
-    text += print(r) + "\n";
+  for (const Rule& r : set.rules) {
+    std::string rule = print(r);
+    const auto source = set.sources.find(r.name);
+    if (source != set.sources.end()) rule.insert(rule.find('\n') + 1, fmt::format("  source {}\n", source->second));
+    text += rule + "\n";
+  }
   return text;
 }
 

@@ -23,7 +23,7 @@ std::string print(const Pattern& pattern);
 /// "N C : 1 <= N, 1 <= C".
 std::string print(const ShapeClass& shapes);
 std::string print(const Rule& rule);
-/// All patterns, then all rules, an empty line after each.
+/// All patterns, then all rules, an empty line after each. Only here a rule says its source.
 std::string print(const RuleSet& set);
 /// "[0:2M:2, 0:F, W - Q:W]".
 std::string print(const Box& box);

@@ -77,7 +77,7 @@ Expected<void> list(const Options& o) {
                      {"verdict", notes->evidence[r.name]["verdict"]},
                      {"numerics", r.numerics.str()},
                      {"values", valuesAsked(*set->findPattern(r.pattern))},
-                     {"source", notes->evidence[r.name]["source"]},
+                     {"source", notes->evidence[r.name][kSource]},
                      {"hash", hash}});
     rows.push_back({r.name, r.pattern, r.family, std::to_string(r.depth), std::to_string(r.boxes.size()),
                     hash.substr(0, 12), r.numerics.str()});

@@ -230,8 +230,12 @@ Expected<Rows> Pack::State::checkWhole() {
 
 Expected<RuleSet> Pack::State::all() {
   return reading([&]() -> Expected<RuleSet> {
-    if (auto ok = checkWhole(); !ok) return tl::unexpected(ok.error());
+    auto evidence = checkWhole();
+    if (!evidence) return tl::unexpected(evidence.error());
     RuleSet result;
+    for (const Row& row : *evidence) {
+      if (row[1] == kSource) result.sources.emplace(row[0], row[2]);
+    }
     for (auto& [name, entry] : patterns_) {
       if (auto ok = parsePattern(entry); !ok) return tl::unexpected(ok.error());
       auto rows = rowsOf(entry);

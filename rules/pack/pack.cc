@@ -64,7 +64,11 @@ Expected<Tables> toTables(const RuleSet& set, const PackNotes& notes) {
   std::set<std::string_view> names;
   for (const Rule& r : set.rules)
     names.insert(r.name);
-  for (const auto& [rule, entries] : notes.evidence) {
+  auto evidence = notes.evidence;
+  for (const auto& [rule, source] : set.sources) {
+    if (names.contains(rule)) evidence[rule].emplace(kSource, source);
+  }
+  for (const auto& [rule, entries] : evidence) {
     if (!names.contains(rule)) return refuse("evidence about an unknown rule " + rule);
     for (const auto& [key, value] : entries)
       tables.evidence.push_back({rule, key, value});

@@ -22,12 +22,16 @@ struct PackNotes {
 /// Evidence "verdict" of a rule: of the prover, and whether the independent checker has confirmed it.
 inline constexpr std::string_view kChecked = "proved, checked", kNotChecked = "proved, not checked";
 
+/// The evidence that is RuleSet::sources.
+inline constexpr const char* kSource = "source";
+
 /// The canonical hash of a rule: BLAKE2b-256, in hexadecimal, of its pattern's and its own text without the proof. It
 /// is what timings refer to and what a signature will cover.
 std::string ruleHash(const Pattern& pattern, const Rule& rule);
 
 /// The bytes of a pack (docs/pack-format.md): the same for the same rules and notes in any order, for one version of
-/// SQLite. kPack: two rules or patterns of one name, a rule without its pattern, evidence about an unknown rule.
+/// SQLite. What the notes say of a rule's source comes before what the set says. kPack: two rules or patterns of one
+/// name, a rule without its pattern, evidence about an unknown rule.
 Expected<std::string> packBytes(const RuleSet& rules, const PackNotes& notes = {});
 /// Writes beside and renames; a failure leaves nothing.
 Expected<void> writePack(const RuleSet& rules, const std::string& path, const PackNotes& notes = {});

@@ -79,7 +79,7 @@ std::string difference(const SearchId& there, const SearchId& here) {
 PackNotes searchNotes(const SearchId& id, size_t missing, const std::map<std::string, Source>& sources) {
   PackNotes notes{.metadata = {{"mode", "pattern"}, {"depth", std::to_string(id.depth)}}, .evidence = {}};
   for (const auto& [rule, source] : sources)
-    notes.evidence[rule] = {{"source", std::string(sourceName(source))},
+    notes.evidence[rule] = {{kSource, std::string(sourceName(source))},
                             {"verdict", std::string(id.checked ? kChecked : kNotChecked)}};
   if (missing > 0) notes.metadata["partial"] = fmt::format("{} of {} units are missing", missing, id.units);
   return notes;

@@ -106,6 +106,14 @@ def good_pack(folder):
     run("import", exported, "-o", again)
     expect("import of export", again.read_bytes() == pack.read_bytes(), "other bytes")
 
+    header = "rule conv/pair of conv {\n"
+    exported.write_text(exported.read_text().replace(header, header + "  source template\n"))
+    run("import", exported, "-o", again)
+    sources = {r["name"]: r["source"] for r in json.loads(run("ls", "--json", again).stdout)}
+    expect("where a rule comes from", sources == {"conv/pair": "template", "conv/transposed": "", "square/transposed": ""}, sources)
+    expect("where a rule comes from, shown", "# source: template\n" in run("show", again, "conv/pair").stdout)
+    expect("where a rule comes from, exported", run("export", again).stdout == exported.read_text())
+
     verified = run("verify", pack)
     expect("verify", verified.returncode == 0 and "3 rules: 3 proved, 0 refuted, 0 unknown" in verified.stdout, verified.stdout)
     one = json.loads(run("verify", "--json", "-j1", pack, "conv/pair").stdout)

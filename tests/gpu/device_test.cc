@@ -1,6 +1,7 @@
 // On the GPU at hand: every operator and model of the engines' tests, in every precision; every rule of the default
 // pack.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "runtime/cuda/open_gpu.h"
@@ -110,16 +111,39 @@ TEST(Gpu, PlansAreTimedOnce) {
 
 constexpr size_t kRuleParts = 12;
 
-class GpuRules : public testing::TestWithParam<size_t> {};
+/// What rules are computed in; with a time to search, whatever is the fastest is computed: tables in kernels, phases,
+/// other orders of dimensions.
+struct RuleSetting {
+  Precision precision;
+  double searchSeconds;
+};
+constexpr RuleSetting kRuleSettings[] = {{Precision::kFp32, 0},
+                                         {Precision::kFp32, 0.02},
+                                         {Precision::kTf32, 0},
+                                         {Precision::kFp16, 0},
+                                         {Precision::kBf16, 0}};
+
+class GpuRules : public testing::TestWithParam<std::tuple<size_t, RuleSetting>> {};
 
 TEST_P(GpuRules, BothSidesAreTheReference) {
-  auto device = openGpu({.searchSeconds = 0});
+  const auto& [part, setting] = GetParam();
+  auto device = openGpu({.precision = setting.precision, .searchSeconds = setting.searchSeconds});
   ASSERT_TRUE(device) << device.error().message();
-  for (const DeviceRun& run : preparedRules({*device}, 3, {GetParam(), kRuleParts}))
+  const std::vector<DeviceRun> runs = preparedRules({*device}, 3, {part, kRuleParts});
+  if (setting.precision != Precision::kFp32) return expectNearlyAllNear(runs, toleranceOfRules(setting.precision));
+  for (const DeviceRun& run : runs)
     expectReference(run, 1e-4);
 }
 
-INSTANTIATE_TEST_SUITE_P(Parts, GpuRules, testing::Range(size_t{0}, kRuleParts));
+std::string nameOfRules(const testing::TestParamInfo<std::tuple<size_t, RuleSetting>>& test) {
+  const auto& [part, setting] = test.param;
+  return fmt::format("{}_{}{}", part, nameOf(setting.precision), setting.searchSeconds > 0 ? "_timed" : "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Parts,
+                         GpuRules,
+                         testing::Combine(testing::Range(size_t{0}, kRuleParts), testing::ValuesIn(kRuleSettings)),
+                         nameOfRules);
 
 /// What is queued fails while it is recorded, on a second stream: that recording ends, and both streams take what
 /// follows (tests/e2e/gpu_driver.py has it where there is no GPU, so it looks at no numbers).

@@ -8,8 +8,8 @@ Exit status 0 or 1; 77 where there is no GPU.
 
 | step | |
 |---|---|
-| operators | pet-gpu-tests: every operator and model of the engines' tests, at small shapes, in every precision; the default pack's rules, in float |
-| sanitizer | under compute-sanitizer's tools: the operators in float and in fp16, the depthwise kernels and those with tables, a twelfth of the rules |
+| operators | pet-gpu-tests: every operator and model of the engines' tests, at small shapes, in every precision; the default pack's rules in each, and in float as whatever is the fastest |
+| sanitizer | under compute-sanitizer's tools: the operators in float and in fp16, the depthwise kernels and those with tables, a twelfth of the rules, timed and in fp16 |
 | right | models of tests/models, original, rewritten for the processor and for this GPU, in every precision, against ONNX Runtime on the processor |
 | rates | what each engine achieves: products, Convs, copies; which engines are here |
 | tuning | pet-tune: the default pack's rules at the shapes of these models (--tune: at others), results compared, and how fast their layouts are beside a copy |

@@ -81,4 +81,27 @@ inline std::vector<DeviceRun> preparedRules(const std::vector<std::shared_ptr<cu
   return runs;
 }
 
+/// How far results may be off, of the largest, in a precision that rounds the rules' numbers to 8 or 11 bits.
+inline double toleranceOfRules(cuda::Precision precision) {
+  return precision == cuda::Precision::kBf16 ? 5e-2 : 1e-2;
+}
+
+/// Nearly all: sums that cancel, and Winograd's of large tiles, lose most of so few bits.
+inline void expectNearlyAllNear(const std::vector<DeviceRun>& runs, double tolerance) {
+  constexpr double kFar = 0.01;
+  size_t far = 0;
+  std::string names;
+  for (const DeviceRun& run : runs) {
+    ASSERT_TRUE(run.model) << run.name;
+    const auto wanted = expected(run.program, run.tensors), found = results(run);
+    bool isNear = true;
+    for (size_t i = 0; i < wanted.size(); ++i)
+      isNear &= distance(found[i], wanted[i]) <= tolerance;
+    if (isNear) continue;
+    ++far;
+    names += run.name + "\n";
+  }
+  EXPECT_LE(static_cast<double>(far), kFar * static_cast<double>(runs.size())) << names;
+}
+
 }  // namespace pet::testing_support

@@ -65,5 +65,19 @@ TEST(CudaRules, BothSidesAreTheReferenceWhateverIsTheFastest) {
     EXPECT_GE(count, 20U) << word;
 }
 
+#ifdef PET_CUDA_INCLUDE
+TEST(CudaRules, NearlyAllAreNearInHalfPrecision) {
+  constexpr size_t kParts = 4;
+  HostOptions options = hostOptions();
+  options.madeUpTimes = true;
+  for (size_t part = 0; part < kParts; ++part) {
+    if (!isInPart(part, kParts)) continue;
+    options.precision = part % 2 == 0 ? Precision::kFp16 : Precision::kBf16;
+    expectNearlyAllNear(preparedRules({hostDevice(options)}, kShapes, {part, kParts}),
+                        toleranceOfRules(options.precision));
+  }
+}
+#endif
+
 }  // namespace
 }  // namespace pet::cuda_rules_test

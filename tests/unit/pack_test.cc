@@ -93,6 +93,31 @@ TEST(Pack, KeepsEveryRuleAndPattern) {
   EXPECT_NE(read->findRule("conv/pair"), nullptr);
 }
 
+TEST(Pack, KeepsWhereRulesComeFrom) {
+  const std::string name = "square/pair", header = "rule " + name + " of ";
+  RuleSet set = someRules();
+  set.rules[0].name = name;
+  const std::string without = print(set);
+  set.sources = {{name, "template"}, {"of another pack", "moves"}};
+  auto read = readPackBytes(*packBytes(set), "rules.db");
+  ASSERT_TRUE(read.has_value()) << read.error().message();
+  EXPECT_EQ(read->sources, (decltype(set.sources){{name, "template"}}));
+
+  const std::string printed = print(*read);
+  const size_t line = printed.find("  source template\n");
+  ASSERT_NE(line, std::string::npos) << printed;
+  EXPECT_EQ(printed.rfind(header, line), printed.rfind("rule ", line));
+  EXPECT_EQ(printed.find("  source ", line + 1), std::string::npos);
+  auto again = parseRules(printed, "rules.pet");
+  ASSERT_TRUE(again.has_value()) << again.error().message();
+  EXPECT_EQ(again->sources, read->sources);
+  EXPECT_EQ(*packBytes(*again), *packBytes(set));
+  // No part of the rule: hashes and statements are as they were.
+  EXPECT_EQ(text(*again), text(*read));
+  EXPECT_NE(*packBytes(set, {{}, {{name, {{kSource, "moves"}}}}}), *packBytes(set));
+  EXPECT_FALSE(parseRules(printed.insert(line, "  source moves\n"), "rules.pet"));
+}
+
 TEST(Pack, IsEmptyWithoutRules) {
   auto read = readPackBytes(*packBytes({}), "rules.db");
   ASSERT_TRUE(read.has_value()) << read.error().message();

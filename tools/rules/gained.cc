@@ -27,6 +27,7 @@ Expected<RuleSet> gainedRules(const RuleSet& set, const std::vector<std::string>
   auto hashes = gainedHashes(timings);
   if (!hashes) return tl::unexpected(hashes.error());
   RuleSet gained;
+  gained.sources = set.sources;
   std::set<std::string> patterns;
   for (const Rule& rule : set.rules) {
     if (!hashes->contains(ruleHash(*set.findPattern(rule.pattern), rule))) continue;
