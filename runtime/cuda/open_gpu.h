@@ -46,7 +46,8 @@ class GpuDevice : public Device {
   virtual std::string properties() const = 0;
   /// Overwrites the caches, so that what is read next comes from memory; returns when that is done.
   virtual void flushCaches() = 0;
-  /// Of all kernels; of a device that is not there, they are compiled now.
+  /// Of all kernels, but for those of several that are timed which spill: they are not taken. Of a device that is not
+  /// there they are compiled now.
   virtual Expected<std::vector<KernelUse>> kernels() = 0;
 };
 

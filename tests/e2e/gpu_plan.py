@@ -27,7 +27,6 @@ BY_REFERENCE = {"ArgMax", "CumSum", "Not", "Select"}
 PRECISIONS = ["fp32", "tf32", "fp16", "bf16"]
 REWRITTEN = set(build.SMALL) | set(build.OPERATORS_EXPORTED)  # planned rewritten as well
 APART = 39  # in the list of those others: one of so many for a part
-SPILLED = 16  # bytes that one of several depthwise kernels for a call may spill; such are timed beside the others
 SEARCH = 0.1  # seconds to build a call's plans in
 failures = []
 
@@ -72,7 +71,7 @@ def check(name, path, folder, precision, has_times):
     programs = [n for n in report["nodes"] if n["how"] and not n["how"].startswith("not in a program")]
     libraries = sum(n["how"].startswith(("cuDNN", "cuBLAS")) for n in programs)
     left = sorted({f"{n['op']} ({n['how']})" for n in programs if n["reference"] and n["how"].startswith("reference: ") and n["op"] not in BY_REFERENCE})
-    spills = [k["kernel"] for k in report["kernels"] if k["spilled_bytes"] > (SPILLED if has_times and "depthwise" in k["kernel"] else 0)]
+    spills = [k["kernel"] for k in report["kernels"] if k["spilled_bytes"]]
     timed = f", {report['plans']['timed']} plans timed for {report['plans']['chosen']} calls" if has_times else ""
     print(f"{what}: {libraries} by libraries, {len(report['kernels'])} kernels{timed}, left: {left or 'none'}", flush=True)
     if left or spills:

@@ -107,12 +107,13 @@ def good_pack(folder):
     expect("import of export", again.read_bytes() == pack.read_bytes(), "other bytes")
 
     header = "rule conv/pair of conv {\n"
-    exported.write_text(exported.read_text().replace(header, header + "  source template\n"))
-    run("import", exported, "-o", again)
+    sourced = folder / "sourced.pet"
+    sourced.write_text(exported.read_text().replace(header, header + "  source template\n"))
+    run("import", sourced, "-o", again)
     sources = {r["name"]: r["source"] for r in json.loads(run("ls", "--json", again).stdout)}
     expect("where a rule comes from", sources == {"conv/pair": "template", "conv/transposed": "", "square/transposed": ""}, sources)
     expect("where a rule comes from, shown", "# source: template\n" in run("show", again, "conv/pair").stdout)
-    expect("where a rule comes from, exported", run("export", again).stdout == exported.read_text())
+    expect("where a rule comes from, exported", run("export", again).stdout == sourced.read_text())
 
     verified = run("verify", pack)
     expect("verify", verified.returncode == 0 and "3 rules: 3 proved, 0 refuted, 0 unknown" in verified.stdout, verified.stdout)

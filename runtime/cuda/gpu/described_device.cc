@@ -51,7 +51,7 @@ class DescribedDevice final : public LibraryDevice {
       if (auto code = compile(); !code) return tl::unexpected(code.error());
       kernels_.done();
     }
-    return kernels_.uses;
+    return kernels_.uses();
   }
 
   Expected<std::unique_ptr<Call>> conv(const ConvCall& call) override {
@@ -73,7 +73,10 @@ class DescribedDevice final : public LibraryDevice {
       kernels_.add(source);
   }
   Expected<std::unique_ptr<Call>> kernelAlone(const KernelSource& source) override {
-    if (hasTimes_) timed_.push_back(source);
+    if (hasTimes_) {
+      timed_.push_back(source);
+      kernels_.addChoice(source.name);
+    }
     return kernel(source);
   }
   Expected<void> finish() override { return {}; }

@@ -1,5 +1,6 @@
 #include "runtime/cuda/gpu/library_device.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -55,13 +56,25 @@ Expected<std::vector<char>> Kernels::compile(Storage storage, int architecture, 
   auto cubin = compileKernels(waiting_, storage, architecture, store);
   if (!cubin) return tl::unexpected(cubin.error());
   ++(cubin->wasKept ? loaded : compiled);
-  uses.insert(uses.end(), cubin->kernels.begin(), cubin->kernels.end());
+  uses_.insert(uses_.end(), cubin->kernels.begin(), cubin->kernels.end());
   return std::move(cubin->code);
 }
 
 void Kernels::load(cudaLibrary_t library) {
   for (const KernelSource& source : waiting_)
     check(cudaLibraryGetKernel(&loaded_.at(source.name)->kernel, library, source.name.c_str()), source.name);
+}
+
+bool Kernels::isRefused(const std::string& name) const {
+  return choices_.contains(name) && std::any_of(uses_.begin(), uses_.end(), [&](const KernelUse& use) {
+           return use.kernel == name && use.spilledBytes > 0;
+         });
+}
+
+std::vector<KernelUse> Kernels::uses() const {
+  std::vector<KernelUse> taken = uses_;
+  std::erase_if(taken, [&](const KernelUse& use) { return isRefused(use.kernel); });
+  return taken;
 }
 
 void Kernels::forget() {

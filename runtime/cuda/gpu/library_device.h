@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,12 +38,19 @@ class Kernels {
   void putBack(std::vector<KernelSource> sources) { waiting_ = std::move(sources); }
   void forget();
 
-  std::vector<KernelUse> uses;
+  /// What is one of several that are timed: it is not taken where its registers do not suffice.
+  void addChoice(const std::string& name) { choices_.insert(name); }
+  bool isRefused(const std::string& name) const;
+  /// Of those that were compiled and may be taken.
+  std::vector<KernelUse> uses() const;
+
   int compiled = 0, loaded = 0;  ///< as in PlanCounts
 
  private:
   std::map<std::string, std::shared_ptr<Loaded>> loaded_;
   std::vector<KernelSource> waiting_;
+  std::vector<KernelUse> uses_;
+  std::set<std::string> choices_;
 };
 
 /// What the device at hand and one that is only described have: the libraries, and what is kept of them.

@@ -149,7 +149,7 @@ class RealDevice final : public LibraryDevice {
     check(cudaMemsetAsync(overwritten_, 0, bytes, stream_), "overwriting the caches");
     wait();
   }
-  Expected<std::vector<KernelUse>> kernels() override { return kernels_.uses; }
+  Expected<std::vector<KernelUse>> kernels() override { return kernels_.uses(); }
   double searchSeconds() const override { return searchSeconds_; }
   double seconds(Call& call, std::span<const Address> pointers, Address workspace) override {
     return secondsOf([&] { call.run(pointers, workspace); });
@@ -179,6 +179,9 @@ class RealDevice final : public LibraryDevice {
     const auto ok = finish();
     kernels_.putBack(std::move(others));
     if (!ok) return tl::unexpected(ok.error());
+    kernels_.addChoice(source.name);
+    if (kernels_.isRefused(source.name))
+      return fail(ErrorKind::kUnsupported, "it needs more registers than there are", source.name);
     return call;
   }
   Expected<void> finish() override {
