@@ -23,7 +23,7 @@ HEAD = """# What rules gain, by pattern and engine
 Of the timings that ship, one thread, all machines; of the GPU in float. At each choice of shapes, place, opset and machine at which
 rules of a pattern were timed the best of them counts, noise included: how many times as fast as the pattern it is, in the median of the
 choices at which it gains 1.05 and more, (at most), and how many these are of all. `-`: rules were timed there, and none gained.
-Empty: not timed. Rules fire only where they pay: `pet-rules show PACK RULE` says at which sizes. Of ncnn, LiteRT and PyTorch no
+Empty: not timed, or timed by a run of which only what gains was kept. Rules fire only where they pay: `pet-rules show PACK RULE` says at which sizes. Of ncnn, LiteRT and PyTorch no
 timings ship; `pet-tune --device ncnn-cpu` makes some.
 
 {patterns} of {all} patterns have a rule that gains on one of these engines, {many} on two and more. This page is made by

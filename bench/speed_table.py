@@ -9,7 +9,7 @@ where they differ. A result says of which table it is ("table"), and its "date",
 Of the tables models, models_intel, models_ort_1_20_1, models_ort_1_23_2, models_openvino, models_openvino_intel, models_mnn, models_onednn, unseen and two_threads
 a model's result is the latest, by the files' names. Of the first eight it is what `bench/models.py --json` writes, with --device for the others than ONNX Runtime, and --python for other versions. Of cost,
 cliffs, families, exports, predictor, zoo and engine_zoo the latest file counts: what `bench/apply_cost.py --json`, `bench/models.py --cliffs --measure --json`,
-`bench/models.py --families --json`, `bench/models.py --onnx FOLDER --json`, `bench/predictor.py --json`, `bench/zoo.py --json` and `bench/engine.py --json` write. "table" in the
+`bench/models.py --families --json` (with --device families_openvino and families_mnn), `bench/models.py --onnx FOLDER --json`, `bench/predictor.py --json`, `bench/zoo.py --json` and `bench/engine.py --json` write. "table" in the
 file tells cliffs and families on an AMD, on an Intel (cliffs_intel, families_intel), and on a processor that no sample is of (cliffs_elsewhere) apart; zoo has
 several tables (zoo_tables.py). The others state their figures by model:
 
@@ -200,6 +200,29 @@ def families_lines(result):
             f"Of {len(rows)}, {reached} gain at least {REACHED:g} of what the equal graph does; in {fired} a rule fires."]
 
 
+PAYS = 1.2  # a row of its own on the other engines
+
+
+def other_families_lines(result):
+    """The same on an engine that the list's equal graphs are not made for: those at which it, or ours, gains."""
+    rows, reached, fired, lost = [], 0, [], 0
+    measured = {name: entry for name, entry in result["models"].items() if "refused" not in entry}
+    for name, entry in measured.items():
+        family, default, equal = families.FAMILIES[name], entry["rewritten"]["default"], entry["equal"]["ratio"]["of_medians"]
+        ours = gain(default)
+        reached += ours >= REACHED * max(1, equal)
+        lost += bool(default["rules"]) and ours < 1 / NOTHING
+        fired += [ours] if default["rules"] else []
+        if max(equal, ours) >= PAYS:
+            how = rules(default["rules"]) if default["rules"] else default["why_none"]
+            rows.append([family.what, " and ".join(" x ".join(map(str, shape)) for shape in family.inputs), milliseconds(entry["original"]["median"]), f"{equal:.2f}", ratio(default), how])
+    refused = len(result["models"]) - len(measured)
+    return [*zoo_tables.table(["operator", "of", "original ms", "an equal graph", "ours (p10 - p90)", "rules that fire, or why none does"], rows), "",
+            *textwrap.wrap(f"Of {len(result['models'])} operators the engine takes {len(measured)}" + (f" ({refused} it refuses, or computes otherwise)" if refused else "") +
+                           f"; above those at which an equal graph or ours gains {PAYS:g}. At {reached} ours reaches {REACHED:g} of the better of the two others, the operator as it is and the "
+                           f"equal graph; rules fire at {len(fired)}, gain 1.1 at {sum(g >= WORTH for g in fired)}, and lose more than {NOTHING:g} at {lost}.", 140)]
+
+
 WORTH = 1.1  # a row of its own
 
 
@@ -241,13 +264,14 @@ OF_LATEST = {  # table: (what its result says it is of, lines)
     "exports_paddle_jax": ("exports_paddle_jax", exports_lines),
     "families": ("families", families_lines),
     "families_intel": ("families_intel", families_lines),
+    **{f"families_{engine}": (f"families_{engine}", other_families_lines) for engine in ["openvino", "mnn"]},
     "predictor": ("predictor", predictor_lines),
     "zoo_totals": ("zoo", zoo_tables.totals),
     "zoo_refused": ("zoo", zoo_tables.refused),
     "zoo_by_size": ("zoo", zoo_tables.by_size),
     "zoo_each": ("zoo", zoo_tables.each),
 }
-FIGURES = {"cost": "cases", "predictor": "devices", **dict.fromkeys([*BY_MODEL, "zoo", "engine_zoo", "exports", "exports_deployed", "exports_keras", "exports_paddle_jax", "cliffs", "cliffs_elsewhere", "cliffs_intel", "families", "families_intel"], "models")}  # by what a result is of
+FIGURES = {"cost": "cases", "predictor": "devices", **dict.fromkeys([*BY_MODEL, "zoo", "engine_zoo", "exports", "exports_deployed", "exports_keras", "exports_paddle_jax", "cliffs", "cliffs_elsewhere", "cliffs_intel", "families", "families_intel", "families_openvino", "families_mnn"], "models")}  # by what a result is of
 
 
 def read_results(folder):

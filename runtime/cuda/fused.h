@@ -9,6 +9,7 @@ namespace pet::cuda {
 /// How much of an epilogue a library's plan computes: the shift, a sum, a function, each only behind the one before.
 struct Fused {
   bool bias = false, added = false, activated = false;
+  friend bool operator==(const Fused&, const Fused&) = default;
 };
 
 /// What to ask a library for, the most first. The scale is in the weights.

@@ -231,6 +231,7 @@ class ConvLowering {
     if (!into && order_ == Order::kChannelsLast) takeBorders(forms, *made);
     if (!into && emitPhases(*made)) return true;
     if (!isGiven_ && made->seconds) noteCosts(*made->seconds);
+    takeWhereItLies(forms, *made, *to);
     emitCall(std::move(*made), forms, into);
     return true;
   }
@@ -270,6 +271,23 @@ class ConvLowering {
     const bool isOnBorders = more->inner == forms.inner ? isThere : p_.hasChannels(w_.x, more->from);
     if (*other->seconds + (isOnBorders ? 0 : copy) >= *made.seconds + (isThere ? 0 : copy)) return;
     forms = *more;
+    made = std::move(*other);
+  }
+
+  /// Reads the operand where it lies in the call's order, with gaps, as a slice of channels does, if the library has
+  /// such a call and that is no slower than one with the copy.
+  void takeWhereItLies(Forms& forms, Made& made, const TensorForm& to) {
+    const Value operand = p_.node(n_).operands[0];
+    if (made.asItLies || forms.inner > w_.inner || sameForm(w_.x.access, forms.from) || phases_) return;
+    if (!stridesOf(w_.x.access) || w_.x.access.offset % p_.alignment() != 0) return;
+    Forms there = forms;
+    there.from = w_.x.access;
+    if (!formIn(there.dimensions, there.from) || p_.exists(operand, forms.from)) return;
+    auto other = make(there, to);
+    if (!other || other->fused != made.fused) return;
+    const double copy = copySeconds(p_.device(), elementCount(w_.x.access.extents()) * p_.elementBytes());
+    if (made.seconds && !(other->seconds && *other->seconds <= *made.seconds + copy)) return;
+    forms = std::move(there);
     made = std::move(*other);
   }
 

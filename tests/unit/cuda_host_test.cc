@@ -109,6 +109,24 @@ TEST(CudaHost, WhatLiesApartIsReadWhereItIs) {
     EXPECT_EQ(modelOf(name, device)->arenaElements(), 0) << name;
 }
 
+/// Halves of the channels, which lie side by side: convolutions read them there, unless that is timed and slower than
+/// with a copy.
+TEST(CudaHost, ConvolutionsReadSlicesWhereTheyLie) {
+  const std::string text =
+      "x: [2, 16, 5, 6]\n w: const [8, 8, 3, 3]\n v: const [16, 16, 1, 1]\n a = Conv(x, v)\n"
+      "s = Slice(a) axes=[1] starts=[0] ends=[8] steps=[1]\n t = Slice(a) axes=[1] starts=[8] ends=[16] steps=[1]\n"
+      "c = Conv(s, w) pads=[1, 1, 1, 1]\n d = Conv(t, w) pads=[1, 1, 1, 1]\n y = Mul(c, d)";
+  HostOptions options = hostOptions();
+  const std::string there = launchesOf(*modelOn(hostDevice(options), text));
+  for (const auto& [slower, isThere] : {std::pair("with gaps", false), std::pair("not", true)}) {
+    options.seconds = [slow = std::string(slower)](const std::string& name) {
+      return name.find("nhwc") == std::string::npos ? 1e-2 : name.find(slow) == std::string::npos ? 1e-5 : 1e-3;
+    };
+    EXPECT_EQ(launchesOf(*modelOn(hostDevice(options), text)) == there, isThere) << slower;
+  }
+  EXPECT_EQ(there, "a a c d y out");
+}
+
 /// All are prepared before the first one runs, so that their kernels are compiled as one file.
 TEST(CudaHost, CorrectionsAreComputedInPlace) {
   auto device = deviceOf(Precision::kFp32, ThreadOrder::kForward);

@@ -61,6 +61,13 @@ bool isInOrder(const TensorForm& form, const std::vector<size_t>& order) {
   return true;
 }
 
+bool hasGaps(const TensorForm& form) {
+  int64_t last = 0;
+  for (size_t d = 0; d < form.extents.size(); ++d)
+    last += (form.extents[d] - 1) * form.strides[d];
+  return last + 1 > elementCount(form.extents);
+}
+
 bool isInOneOrder(const std::vector<const TensorForm*>& forms) {
   const size_t rank = forms[0]->extents.size();
   const std::vector<std::vector<size_t>> orders{plan::rowMajorOrder(rank), plan::channelsLastOrder(rank)};
@@ -111,16 +118,17 @@ void forEach(const Extents& extents, F body) {
 class HostConv final : public Call {
  public:
   HostConv(ConvCall call, Storage storage) : call_(std::move(call)), storage_(storage) {}
-  /// Channels-last ones, and with channels that end on no border, are said to be so, so that tests can time them
-  /// otherwise.
+  /// Channels-last ones, and with channels that end on no border, or whose operand lies with gaps, are said to be so,
+  /// so that tests can time them otherwise.
   std::string name() const override {
     const bool isLast = isInOrder(call_.x, plan::channelsLastOrder(call_.x.extents.size()));
     const int64_t border = 16 / bytesOf(storage_);
     const bool isOff = call_.x.extents[1] % border != 0 || call_.y.extents[1] % border != 0;
-    return fmt::format("host {}{}", call_.transposed ? "dgrad" : "conv",
+    return fmt::format("host {}{}{}", call_.transposed ? "dgrad" : "conv",
                        !isLast ? ""
                        : isOff ? " nhwc off borders"
-                               : " nhwc");
+                               : " nhwc",
+                       hasGaps(call_.x) ? " with gaps" : "");
   }
 
   void run(std::span<const Address> pointers, Address) override {
