@@ -340,7 +340,7 @@ class ConvLowering {
     if (phases_) y.access = w_.resultForm(phases_->resultIn(w_.callForm(y.access)));
     emitRest(p_, fused, e_, y, 1);
     p_.define(e_.result, std::move(y));
-    p_.note(n_, phases_ ? name + " of phases" : name);
+    p_.note(n_, name + (phases_ ? " of phases" : isDense(forms.from) ? "" : ", of a slice where it lies"));
   }
 
   Place operandIn(const Forms& forms) {

@@ -38,7 +38,7 @@ FIRES = {"matmul_diagonal": "matmul-diagonal", "upscaling_dense": "upscaling-s8"
          "distances_to_codes": "distances-to-codes", "layer_norm_in_pieces": "layernorm-in-pieces", "einsum_state_rows": "einsum-state-rows",
          "einsum_of_state_rows": "einsum-of-state-rows", "onehot_table": "onehot-matmul"}
 # Where no rule fits, and docs/speed.md says why; a rule fires at all others.
-NOTHING = {"conv_rate_large", "div_power_of_two", "gelu_tanh", "min_constant", "pow_three", "sign", "where_mask"}
+NOTHING = {"conv_rate_large", "div_power_of_two", "gelu_tanh", "min_constant", "sign", "where_mask"}
 APART = {"pixel_unshuffle": 2, "unpatchify": 2, "pixel_shuffle": 2}  # the Transposes that run: neither pet nor the engine joins them
 
 

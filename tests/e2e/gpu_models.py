@@ -4,8 +4,8 @@ the whole of pet-run, on a GPU that this processor stands for (tests/gpu/fake_gp
 are made up, so that models are planned in other orders of dimensions, in phases, on several streams, as times have it; the small ones also
 without times. Outputs are ONNX Runtime's of the model as it was. Exit status 0 or 1; 77 where the fake is not built.
 
-With PET_TEST_PART=K/N a part of the small ones and one of the zoo, by the commit; `gpu_models.py NAME...` tries these. Models of many operations, of which plain loops take minutes, are
-left out.
+With PET_TEST_PART=K/N a part of the small ones and one of the zoo, by the commit; `gpu_models.py NAME...` tries these. Models of many
+operations, of which plain loops take minutes, are left out.
 """
 
 import json

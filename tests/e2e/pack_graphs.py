@@ -278,9 +278,9 @@ MODELS = {
         {"x": [1, 12, 9, 7]}, ["y"], {}, ["lrn/by-definition", "lrn/matrix-2"]),
     "powers": (
         [node("Relu", ["x"], ["p"]), node("Add", ["p", "one"], ["q"]), node("Pow", ["q", "a"], ["r"]), node("Pow", ["r", "b"], ["s"]),
-         node("Pow", ["s", "c"], ["y"])],
-        {"x": [2, 3, 12, 8]}, ["y"], {"one": np.float32(1), "a": np.float32(0.75), "b": np.float32(-0.5), "c": np.float32(4)},
-        ["pow-three-quarters/by-definition", "pow-inverse-root/by-definition", "pow-fourth/by-definition"]),
+         node("Pow", ["s", "c"], ["t"]), node("Pow", ["t", "d"], ["y"])],
+        {"x": [2, 3, 12, 8]}, ["y"], {"one": np.float32(1), "a": np.float32(0.75), "b": np.float32(-0.5), "c": np.float32(4), "d": np.float32(3)},
+        ["pow-three-quarters/by-definition", "pow-inverse-root/by-definition", "pow-fourth/by-definition", "pow-third/by-definition"]),
     "descriptors": (
         [node("ReduceL2", ["x", "axis"], ["l"]), node("Clip", ["l", "least"], ["c"]), node("Shape", ["x"], ["s"]),
          node("Expand", ["c", "s"], ["e"]), node("Div", ["x", "e"], ["y"])],

@@ -161,6 +161,31 @@ TEST(CudaPlans, TimesAskForMore) {
   }
 }
 
+/// Of every GPU that is described, in every precision, of 3 x 3 taps and of one.
+TEST(CudaPlans, ConvolutionsReadSlicesWhereTheyLie) {
+  constexpr const char* kText =
+      "x: [2, 64, 14, 14]\n w: const [64, 64, 3, 3]\n v: const [32, 32, 3, 3]\n u: const [64, 32, 1, 1]\n"
+      "a = Conv(x, w) pads=[1, 1, 1, 1]\n s = Slice(a) axes=[1] starts=[0] ends=[32] steps=[1]\n"
+      "t = Slice(a) axes=[1] starts=[32] ends=[64] steps=[1]\n b = Conv(s, v) pads=[1, 1, 1, 1]\n"
+      "c = Conv(t, u)\n return b, c";
+  auto program = parseProgram(kText, "test");
+  ASSERT_TRUE(program) << program.error().message();
+  for (const char* name : {"h100", "h200", "a100", "l4", "rtx5090", "b200"}) {
+    for (Precision precision : kPrecisions) {
+      auto model = CudaModel::prepare(*program, inputsFrom<float>(draw(*program, false)), described(name, precision));
+      ASSERT_TRUE(model) << model.error().message();
+      const std::string notes = notesOf(**model);
+      for (const char* node : {"\nb: Conv, cuDNN", "\nc: Conv, cuDNN"}) {
+        const size_t line = notes.find(node);
+        ASSERT_NE(line, std::string::npos) << notes;
+        EXPECT_THAT(notes.substr(line + 1, notes.find('\n', line + 1) - line - 1),
+                    HasSubstr("of a slice where it lies"))
+            << name << ", " << nameOf(precision);
+      }
+    }
+  }
+}
+
 /// How the convolution is computed first, and how many plans there are for it in all that is tried.
 std::pair<std::string, int> plansOf(const std::string& text, Precision precision) {
   auto program = parseProgram(text, "test");
