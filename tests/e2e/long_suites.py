@@ -35,9 +35,9 @@ for file in sorted((SOURCE / "tests" / "unit").glob("*.cc")):
         holders.setdefault(suite, set()).add(file.stem)
 
 wrong = []
-# Those that the sanitizers leave out altogether: a filter of suites and of single tests.
-elsewhere = found(r'^ *set\(elsewhere "([^"]*)"\)', cmake, "the tests that run in release only")
-for suite in suites + [name.split(".")[0] for name in elsewhere.split(":")]:
+# Those that the sanitizers leave out altogether, and those that they have in test-all alone: filters of suites and of single tests.
+apart = [found(rf'^ *set\({name} "([^"]*)"\)', cmake, what) for name, what in [("elsewhere", "tests that run in release only"), ("slow", "tests that are slow here")]]
+for suite in suites + [name.split(".")[0] for names in apart for name in names.split(":")]:
     files = holders.get(suite.split("/")[-1], set())
     if not files:
         wrong.append(f"{suite}: no such suite in tests/unit")
