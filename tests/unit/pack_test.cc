@@ -103,7 +103,7 @@ TEST(Pack, KeepsWhereRulesComeFrom) {
   ASSERT_TRUE(read.has_value()) << read.error().message();
   EXPECT_EQ(read->sources, (decltype(set.sources){{name, "template"}}));
 
-  const std::string printed = print(*read);
+  std::string printed = print(*read);
   const size_t line = printed.find("  source template\n");
   ASSERT_NE(line, std::string::npos) << printed;
   EXPECT_EQ(printed.rfind(header, line), printed.rfind("rule ", line));
