@@ -157,6 +157,10 @@ class ConvLowering {
     /// Computes the same from the operand as it lies, instead of from one in the form of the call.
     std::optional<TableKernel> asItLies = std::nullopt;
   };
+  /// Of a tensor of these extents.
+  double secondsOfCopy(const Extents& extents) const {
+    return copySeconds(p_.device(), elementCount(extents) * p_.elementBytes());
+  }
   /// What is left of the epilogue, in one pass over the result, and over what is added.
   double restSeconds(const Fused& fused, const TensorForm& to) const {
     const int64_t bytes = elementCount(to.extents) * p_.elementBytes();
@@ -246,7 +250,7 @@ class ConvLowering {
       auto other = conv.timedIn(order);
       if (other && (!best || *other->second.seconds < *best->second.seconds)) best = std::move(other);
     }
-    const double copy = copySeconds(p_.device(), elementCount(w_.y) * p_.elementBytes());
+    const double copy = secondsOfCopy(w_.y);
     if (!best || *best->second.seconds + copy >= *made.seconds) return false;
     conv.emitCall(std::move(best->second), best->first, std::nullopt);
     return true;
@@ -266,7 +270,7 @@ class ConvLowering {
     const auto more = made.seconds ? formsOnBorders() : std::nullopt;
     auto other = more ? make(*more, *formIn(more->dimensions, more->dense)) : std::nullopt;
     if (!other || !other->seconds) return;
-    const double copy = copySeconds(p_.device(), elementCount(w_.x.access.extents()) * p_.elementBytes());
+    const double copy = secondsOfCopy(w_.x.access.extents());
     const bool isThere = sameForm(w_.x.access, forms.from);
     const bool isOnBorders = more->inner == forms.inner ? isThere : p_.hasChannels(w_.x, more->from);
     if (*other->seconds + (isOnBorders ? 0 : copy) >= *made.seconds + (isThere ? 0 : copy)) return;
@@ -285,7 +289,7 @@ class ConvLowering {
     if (!formIn(there.dimensions, there.from) || p_.exists(operand, forms.from)) return;
     auto other = make(there, to);
     if (!other || other->fused != made.fused) return;
-    const double copy = copySeconds(p_.device(), elementCount(w_.x.access.extents()) * p_.elementBytes());
+    const double copy = secondsOfCopy(w_.x.access.extents());
     if (made.seconds && !(other->seconds && *other->seconds <= *made.seconds + copy)) return;
     forms = std::move(there);
     made = std::move(*other);

@@ -19,6 +19,8 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
+import _kill
+
 SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).parents[2]))
 BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin"))
 USAGE, MODEL = 2, 3
@@ -352,9 +354,7 @@ def full_disk(folder, pack):
 
 def kills(folder, pack):
     """Killed at any of its changes of files, the path holds the old model with its data or the new one, whole."""
-    hook, base, place = folder / "kill_at.so", folder / "base", folder / "place"
-    compiler = os.environ.get("CC", "cc")
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", str(hook), str(pathlib.Path(__file__).with_name("kill_at.c")), "-ldl"], check=True)
+    hook, base, place = _kill.hook(folder), folder / "base", folder / "place"
     model = put_outside(small_model(), base, "one file")
     expect("with data of our own", apply(model, pack, "--skip", "*", "-o", model).returncode == 0)
     old, new, seen = state(model), None, []

@@ -18,9 +18,8 @@ import tempfile
 import numpy as np
 
 import _part as part
+from _gpu import BIN, SOURCE, rewritten
 
-SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).parents[2]))
-BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin"))
 sys.path.insert(0, str(SOURCE / "tests" / "models"))
 import build  # noqa: E402
 import compare  # noqa: E402
@@ -49,16 +48,6 @@ def computed(path, inputs, folder, *, times):
     return report, {output["name"]: np.load(output["file"]) for output in report["outputs"]}
 
 
-def rewritten(path, folder):
-    """What pet-apply makes of a model for the processor, for which most rules fire, of small ones by all that fit; None: as it is."""
-    other, report = folder / "rewritten.onnx", folder / "report.json"
-    words = [BIN / "pet-apply", path, "-o", other, "--trust-pack", "--check", "sites", "-q", "--json", report, *(["--all"] if path.stem in build.SMALL else [])]
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=600)
-    if done.returncode:
-        failures.append(f"{path.stem}, rewritten: {done.stderr.strip()}")
-    return other if done.returncode == 0 and json.loads(report.read_text())["fired"] else None
-
-
 def check(name, folder):
     path = build.build(name, folder)
     if name in zoo.MODELS:
@@ -67,7 +56,7 @@ def check(name, folder):
     else:
         reference = compare.Reference(path)
         inputs, outputs, tolerance = reference.inputs, reference.outputs, TOLERANCE
-    forms = {"": path, ", rewritten": rewritten(path, folder)}
+    forms = {"": path, ", rewritten": rewritten(path, folder, failures, *(["--all"] if name in build.SMALL else []))}
     for form, model in forms.items():
         for times in [True, False] if name in build.SMALL else [True]:
             what = f"{name}{form}{', with times' if times else ''}"

@@ -8,16 +8,14 @@ else all, the zoo in fp32 without times, and each with times in one precision of
 """
 
 import json
-import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 
 import _part as part
+from _gpu import BIN, SOURCE, rewritten, with_times
 
-SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).parents[2]))
-BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin"))
 sys.path.insert(0, str(SOURCE / "tests" / "models"))
 import build  # noqa: E402
 import zoo  # noqa: E402
@@ -36,27 +34,10 @@ def planned(path, *options, device="h200"):
     return subprocess.run([str(w) for w in words], capture_output=True, text=True, timeout=900)
 
 
-def with_times(folder):
-    """The properties of an H200 whose plans have times, which mean nothing."""
-    path = folder / "h200.json"
-    path.write_text(json.dumps(json.loads((SOURCE / "runtime" / "cuda" / "devices" / "h200.json").read_text()) | {"times": "made up"}))
-    return path
-
-
 def shapes_of(model):
     """The extents of the inputs of a model of the zoo that has open ones."""
     dims = model.tries[0]
     return [f"{name}={'x'.join(map(str, array.shape))}" for name, array in model.arrays(dims).items()] if dims else []
-
-
-def rewritten(path, folder):
-    """What pet-apply makes of a model for the processor, for which more rules fire; None: as it is."""
-    other, report = folder / "rewritten.onnx", folder / "report.json"
-    words = [BIN / "pet-apply", path, "-o", other, "--trust-pack", "--check", "sites", "-q", "--json", report]
-    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, timeout=900)
-    if done.returncode:
-        failures.append(f"{path.stem}, rewritten: {done.stderr.strip()}")
-    return other if done.returncode == 0 and json.loads(report.read_text())["fired"] else None
 
 
 def check(name, path, folder, precision, has_times):
@@ -101,7 +82,7 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             path = build.build(name, folder)
-            other = rewritten(path, folder) if name in REWRITTEN else None
+            other = rewritten(path, folder, failures) if name in REWRITTEN else None
             for precision, has_times in them:
                 check(name, path, folder, precision, has_times)
                 if other:

@@ -18,8 +18,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).parents[2]))
-BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin"))
+import _kill
+from _gpu import BIN, SOURCE, with_times
+
 USAGE, MODEL, SKIPPED = 2, 3, 77
 # What the driver and the libraries would say of a machine, and what pet-run says then.
 MACHINES = {
@@ -114,11 +115,8 @@ def damaged(model, folder):
 
 def killed(model, folder):
     """At changes of files, more and more seldom; also where plans are timed before one is kept."""
-    hook = folder / "kill_at.so"
-    subprocess.run([os.environ.get("CC", "cc"), "-DDATABASES", "-shared", "-fPIC", "-o", hook, pathlib.Path(__file__).with_name("kill_at.c"), "-ldl"], check=True)
-    timed = folder / "timed.json"
-    timed.write_text(json.dumps(json.loads((SOURCE / "runtime" / "cuda" / "devices" / "h200.json").read_text()) | {"times": "made up"}))
-    for device in ["h200", timed]:
+    hook = _kill.hook(folder, "-DDATABASES")
+    for device in ["h200", with_times(folder)]:
         planned(model, folder / "whole.db", device)
         whole = counts(planned(model, folder / "whole.db", device))
         expect(f"{device}, all is kept", whole["made"] == 0 and whole["kept"] >= 2, whole)

@@ -15,6 +15,7 @@ SOURCE = pathlib.Path(os.environ.get("PET_SOURCE", pathlib.Path(__file__).parent
 BIN = pathlib.Path(os.environ.get("PET_BIN", SOURCE / "build" / "bin"))
 sys.path += [str(SOURCE / "tests" / "e2e"), str(SOURCE / "tests" / "models")]
 
+import _kill  # noqa: E402
 import onnx  # noqa: E402
 import graph  # noqa: E402
 import runner  # noqa: E402  tests/e2e/runner.py: what every runner must answer
@@ -137,8 +138,7 @@ def tuning(t):
 
 def killed(t):
     """Whenever pet-tune or the runner that it asks is killed: what is in the file can be read, and the next one has the rest timed."""
-    hook = t.folder / "kill_at.so"
-    subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-o", hook, pathlib.Path(__file__).with_name("kill_at.c"), "-ldl"], check=True)
+    hook = _kill.hook(t.folder)
     at, kills = 1, 0
     while at < 1000:
         timings = t.folder / f"killed{at}.jsonl"

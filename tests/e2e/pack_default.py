@@ -72,7 +72,7 @@ def ships_for(device, folder):
 
 def weights_that_outgrow_the_cache(folder):
     """On a Zen 5, of which the timings have other sizes, Winograd's algorithm took 1.8 times as long at Inception-v3's last module, of few
-    positions and many channels: 28 MB of transformed weights are read. It is predicted to lose there, and to win where positions are many."""
+    positions and many channels: 25 MB of transformed weights are read. It is predicted to lose there, and to win where positions are many."""
     predicted = {}
     for extent, inner, outer in [(8, 448, 384), (30, 448, 384)]:
         model = folder / f"{extent}.onnx"

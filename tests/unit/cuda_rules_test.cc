@@ -19,8 +19,8 @@ using namespace testing_support;
 
 constexpr size_t kShapes = 3;
 
-/// What is checked of each rule in all commits together is checked in one of so many parts for each: under the
-/// sanitizer kernels are instrumented, and all of them take minutes.
+/// Each commit has one of so many parts of the rules where all of them take minutes: under the sanitizer, whose kernels
+/// are instrumented, and with times.
 constexpr size_t kSanitizedParts = 4, kTimedParts = 3;
 
 /// Devices with threads in each order, and those times: each has others of its own.
@@ -37,7 +37,7 @@ std::vector<std::shared_ptr<Device>> devicesOf(bool madeUpTimes) {
   return devices;
 }
 
-/// Returns how many nodes are computed in a way whose name has each of these words.
+/// Returns how many programs have a node that is computed in a way whose name has each of these words.
 std::map<std::string, size_t> expectBothSidesAreTheReference(bool madeUpTimes, const std::set<std::string>& words) {
   const size_t parts = hostOptions().sanitize ? kSanitizedParts : madeUpTimes ? kTimedParts : 1;
   std::map<std::string, size_t> counts;
@@ -46,8 +46,9 @@ std::map<std::string, size_t> expectBothSidesAreTheReference(bool madeUpTimes, c
     const std::vector<DeviceRun> runs = preparedRules(devicesOf(madeUpTimes), kShapes, {part, parts});
     for (const DeviceRun& run : runs) {
       expectReference(run, 1e-4);
+      const std::string notes = run.model ? notesOf(*run.model) : "";
       for (const std::string& word : words)
-        counts[word] += run.model && notesOf(*run.model).find(word) != std::string::npos ? 1 : 0;
+        counts[word] += notes.find(word) != std::string::npos ? 1 : 0;
     }
     EXPECT_GE(runs.size(), 2 * kShapes * defaultPack().rules.size() / parts * 9 / 10);
   }

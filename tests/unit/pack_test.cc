@@ -97,7 +97,6 @@ TEST(Pack, KeepsWhereRulesComeFrom) {
   const std::string name = "square/pair", header = "rule " + name + " of ";
   RuleSet set = someRules();
   set.rules[0].name = name;
-  const std::string without = print(set);
   set.sources = {{name, "template"}, {"of another pack", "moves"}};
   auto read = readPackBytes(*packBytes(set), "rules.db");
   ASSERT_TRUE(read.has_value()) << read.error().message();

@@ -73,7 +73,7 @@ bool Kernels::isRefused(const std::string& name) const {
 
 std::vector<KernelUse> Kernels::uses() const {
   std::vector<KernelUse> taken = uses_;
-  std::erase_if(taken, [&](const KernelUse& use) { return isRefused(use.kernel); });
+  std::erase_if(taken, [&](const KernelUse& use) { return use.spilledBytes > 0 && choices_.contains(use.kernel); });
   return taken;
 }
 

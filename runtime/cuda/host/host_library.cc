@@ -61,13 +61,6 @@ bool isInOrder(const TensorForm& form, const std::vector<size_t>& order) {
   return true;
 }
 
-bool hasGaps(const TensorForm& form) {
-  int64_t last = 0;
-  for (size_t d = 0; d < form.extents.size(); ++d)
-    last += (form.extents[d] - 1) * form.strides[d];
-  return last + 1 > elementCount(form.extents);
-}
-
 bool isInOneOrder(const std::vector<const TensorForm*>& forms) {
   const size_t rank = forms[0]->extents.size();
   const std::vector<std::vector<size_t>> orders{plan::rowMajorOrder(rank), plan::channelsLastOrder(rank)};
@@ -128,7 +121,7 @@ class HostConv final : public Call {
                        !isLast ? ""
                        : isOff ? " nhwc off borders"
                                : " nhwc",
-                       hasGaps(call_.x) ? " with gaps" : "");
+                       plan::isDense(plan::strided(call_.x.extents, call_.x.strides)) ? "" : " with gaps");
   }
 
   void run(std::span<const Address> pointers, Address) override {
