@@ -143,6 +143,11 @@ class ConvLowering {
     return formsIn(Order::kChannelsLast, inner, outer);
   }
 
+  /// How a call writes its result. Nothing: it lies there in another order.
+  std::optional<TensorForm> resultIn(const Forms& forms, const std::optional<Place>& into) const {
+    return formIn(forms.dimensions, into ? w_.callForm(into->access) : forms.dense);
+  }
+
   /// ConvCall::table.
   std::vector<float> table() const {
     if (w_.group > 1 || w_.transposed || !isTable(numbers_.data, w_.outer, elementCount(w_.kernel))) return {};
@@ -228,14 +233,14 @@ class ConvLowering {
   /// there.
   bool emit(const std::optional<Place>& into, const std::optional<Place>& beside = std::nullopt) {
     Forms forms = formsIn(order_);
-    const auto to = formIn(forms.dimensions, into ? w_.callForm(into->access) : forms.dense);
+    const auto to = resultIn(forms, into);
     if (!to) return false;
     auto made = make(forms, *to);
     if (!made || (beside && !p_.isBetterBeside(*beside, *made->call))) return false;
     if (!into && order_ == Order::kChannelsLast) takeBorders(forms, *made);
     if (!into && emitPhases(*made)) return true;
     if (!isGiven_ && made->seconds) noteCosts(*made->seconds);
-    takeWhereItLies(forms, *made, *to);
+    takeWhereItLies(forms, *made, *resultIn(forms, into));
     emitCall(std::move(*made), forms, into);
     return true;
   }

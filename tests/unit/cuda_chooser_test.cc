@@ -313,6 +313,15 @@ TEST(CudaChooser, ConvolutionsTakeChannelsOfZerosWhereThatIsFaster) {
               testing::ElementsAre("kernel", off, off, "host dgrad nhwc off borders 0"));
 }
 
+/// The operand, half of the channels, is read where it lies.
+TEST(CudaChooser, ConvolutionsOfSlicesTakeChannelsOfZeros) {
+  const auto steps = stepsWhere(
+      "x: [2, 8, 6, 5]\n v: const [8, 8, 1, 1]\n w: const [5, 4, 3, 3]\n a = Conv(x, v)\n"
+      "s = Slice(a) axes=[1] starts=[4] ends=[8] steps=[1]\n y = Conv(s, w) pads=[1, 1, 1, 1]\n return a, y",
+      1e-3, 1e-4);
+  EXPECT_THAT(steps, testing::Contains("host conv nhwc with gaps 0"));
+}
+
 /// But for those of groups, for which kernels of ours would be compiled to be timed.
 TEST(CudaChooser, ChannelsOfZerosAreRightInAllPrograms) {
   auto convolves = [](const std::string& text) {
