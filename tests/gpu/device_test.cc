@@ -130,7 +130,7 @@ TEST_P(GpuRules, BothSidesAreTheReference) {
   auto device = openGpu({.precision = setting.precision, .searchSeconds = setting.searchSeconds});
   ASSERT_TRUE(device) << device.error().message();
   const std::vector<DeviceRun> runs = preparedRules({*device}, 3, {part, kRuleParts});
-  if (setting.precision != Precision::kFp32) return expectNearlyAllNear(runs, toleranceOfRules(setting.precision));
+  if (setting.precision != Precision::kFp32) return expectNearlyAllNear(runs, setting.precision);
   for (const DeviceRun& run : runs)
     expectReference(run, 1e-4);
 }
