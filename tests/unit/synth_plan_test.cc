@@ -25,7 +25,7 @@ MainOperator analysed(const std::string& nameOrText) {
 
 const std::pair<std::string, size_t> kSizes[] = {
     {"conv", 2814},    {"conv-1x1", 66},        {"conv-1x1-s2", 2814},      {"conv-d2", 2814}, {"conv-grouped", 2832},
-    {"conv-s2", 2814}, {"convtranspose", 2814}, {"convtranspose-s2", 2814}, {"matmul", 54},
+    {"conv-s2", 2814}, {"convtranspose", 2814}, {"convtranspose-s2", 2814}, {"matmul", 54},    {"conv3d", 25},
 };
 
 TEST(SynthPlan, SpaceIsDeclared) {
@@ -117,6 +117,20 @@ TEST(SynthPlan, EveryMoveMeetsEveryTarget) {
   }
 }
 
+/// Of three axes that slide all move alike, into channels.
+TEST(SynthPlan, AVolumesBlocksBecomeChannels) {
+  auto op = analysed("conv3d");
+  std::string names;
+  for (const Plan& p : enumeratePlans(op)) {
+    if (p.moves[op.axes.size() - 1].stride != 1 || p.moves[op.axes.size() - 1].dilation != 1) continue;
+    names += planName(op, p) + "\n";
+  }
+  EXPECT_EQ(names,
+            "d.in2-chi_h.in2-chi_w.in2-chi_conv\nd.in2-cho_h.in2-cho_w.in2-cho_conv\n"
+            "d.in2-chio_h.in2-chio_w.in2-chio_conv\nd.in2-chis_h.in2-chis_w.in2-chis_conv\n"
+            "d.in2-chos_h.in2-chos_w.in2-chos_conv\nd.in2-chios_h.in2-chios_w.in2-chios_conv\n");
+}
+
 // --- Families: the words of docs and of the pack's column ---
 
 const std::pair<std::string, std::string> kFamilies[] = {
@@ -140,6 +154,7 @@ const std::pair<std::string, std::string> kFamilies[] = {
     {"conv/h.in2-cho_conv", "depth-to-space"},
     {"conv/h.in2-chios_conv", "blocks-as-channels"},
     {"conv/h.whole_w.whole_matmul", "toeplitz+matmul"},
+    {"conv3d/d.in2-cho-s2_h.in2-cho-s2_w.in2-cho-s2_conv", "depth-to-space"},
     {"conv-grouped/g.whole_conv", "dense-groups"},
     {"conv-grouped/g.in4-batch_convtranspose", "wider-groups+convtranspose"},
     {"conv-1x1/matmul-left", "matmul"},

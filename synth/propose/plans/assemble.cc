@@ -163,7 +163,7 @@ class Assembler {
     return all;
   }
 
-  /// Both slots as one list of digits.
+  /// The slots as one list of digits.
   Digits positions(bool output) const {
     Digits all;
     for (const Slot& s : parts_.slots) {
@@ -175,7 +175,10 @@ class Assembler {
   }
 
   Groups images(Digits channels, bool output) const {
-    return {joined(batch(), {}), std::move(channels), parts_.slots[0].digits(output), parts_.slots[1].digits(output)};
+    Groups dims{joined(batch(), {}), std::move(channels)};
+    for (const Slot& s : parts_.slots)
+      dims.push_back(s.digits(output));
+    return dims;
   }
 
   // --- The operator and what follows ---
@@ -238,7 +241,7 @@ class Assembler {
 
   /// The target may give more positions than a lone window needs (a natural pad); the layout reads what is there.
   void takeNaturalExtents(Value y) {
-    for (size_t s = 0; s < 2; ++s) {
+    for (size_t s = 0; s < parts_.slots.size(); ++s) {
       Slot& slot = parts_.slots[s];
       if (!slot.window || !slot.outer.empty() || !slot.inner.empty()) continue;
       slot.windowOut->extent = builder_.shape(y)[2 + s];

@@ -21,6 +21,8 @@ class Derivation {
       : pattern_(pattern), plan_(plan), votes_(votes) {}
 
   Parts run() {
+    constexpr size_t kFewestSlots = 2;
+    parts_.slots.resize(std::max(kFewestSlots, pattern_.op.ofKind(Axis::Kind::kWindow).size()));
     for (size_t i = 0; i < pattern_.op.axes.size(); ++i)
       parts_.axes.push_back(partsOf(i));
     return std::move(parts_);

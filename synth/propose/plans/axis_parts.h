@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -62,8 +61,8 @@ struct Slot {
 
 struct Parts {
   std::vector<AxisParts> axes;  ///< in the order of MainOperator::axes
-  std::array<Slot, 2> slots;
-  std::vector<Digit> tapsOut;  ///< offset forms: the taps, as output channels
+  std::vector<Slot> slots;      ///< of the target, two or three
+  std::vector<Digit> tapsOut;   ///< offset forms: the taps, as output channels
 };
 
 /// What every axis contributes, with weights by the vote; slots still lack their end pads (finishSlots). Throws

@@ -194,9 +194,21 @@ std::string moveName(const AxisMove& m) {
 
 std::optional<std::string> whyNoPlans(const MainOperator& pattern) {
   size_t windows = windowAxes(pattern).size();
-  if (windows <= 2) return std::nullopt;
-  return fmt::format("it slides along {} dimensions, and the operators that could replace it along two at most",
+  if (windows <= 3) return std::nullopt;
+  return fmt::format("it slides along {} dimensions, and the operators that could replace it along three at most",
                      windows);
+}
+
+/// Of an operator that slides along three dimensions: all three become blocks of channels alike, on a Conv of as many.
+std::vector<Plan> plansOfVolumes(const MainOperator& pattern, const std::vector<size_t>& windows) {
+  std::vector<Plan> plans;
+  for (const AxisMove& m : windowMoves()) {
+    if (m.place != Place::kChannels) continue;
+    plans.push_back({Target::kConv, false, baseMoves(pattern, windows)});
+    for (size_t i : windows)
+      plans.back().moves[i] = m;
+  }
+  return plans;
 }
 
 // The space: one axis moves, or both window axes move alike (products of moves on unrelated axes are compositions of
@@ -205,6 +217,7 @@ std::optional<std::string> whyNoPlans(const MainOperator& pattern) {
 std::vector<Plan> enumeratePlans(const MainOperator& pattern) {
   if (whyNoPlans(pattern)) return {};
   auto windows = windowAxes(pattern);
+  if (windows.size() == 3) return plansOfVolumes(pattern, windows);
   std::vector<std::vector<AxisMove>> combinations;
   auto base = baseMoves(pattern, windows);
   combinations.push_back(base);

@@ -71,7 +71,7 @@ IndexMapSpec weightMap(const MainOperator& op, const Parts& parts, Target target
   if (target != Target::kMatMulRight) first.insert(first.begin(), group.begin(), group.end());
   map.dims = {first, second};
   if (multiplies(target)) return map;
-  for (size_t s = 0; s < 2; ++s) {
+  for (size_t s = 0; s < parts.slots.size(); ++s) {
     const Slot& slot = parts.slots[s];
     bool taps = slides(target) && slot.taps != Expr(1);
     map.dims.push_back({{taps ? slot.tapName : fmt::format("_{}", s), taps ? Dim(slot.taps) : Dim(1)}});
