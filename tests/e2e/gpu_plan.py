@@ -3,8 +3,8 @@
 spills, and nothing that a GPU can compute is left to the reference. Without times, as a described GPU has none; and with times that are made
 up, by which all is asked for that depends on them. Exit status 0 or 1; 77 where pet is built without CUDA.
 
-With PET_TEST_PART=K/N one model of the zoo in every precision, and some others of tests/models with times in one, small ones rewritten as well;
-else all, the zoo in fp32 without times, and each with times in one precision of four. `gpu_plan.py NAME...` tries these models in all ways.
+The zoo without times, in one precision of four with PET_TEST_PART=K/N, else in each. With times in one precision each, small ones rewritten as
+well: with a part one model of the zoo and some others of tests/models, else all. `gpu_plan.py NAME...` tries these models in all ways.
 """
 
 import json
@@ -66,11 +66,15 @@ def ways(names):
     if names:
         return {name: [(precision, has_times) for precision in PRECISIONS for has_times in [False, True]] for name in names}
     others = sorted(set(build.EVERY) - set(zoo.MODELS) - set(build.HUGE))
-    with_times = {name: [(PRECISIONS[i % len(PRECISIONS)], True)] for i, name in enumerate([*zoo.MODELS, *others])}
+    precisions, timed = PRECISIONS, [*zoo.MODELS, *others]
     if part.given():
-        return {name: with_times[name] for name in others[part.one(range(APART))::APART]} | \
-            {part.one(set(zoo.MODELS) - set(zoo.SLOW)): [(precision, False) for precision in PRECISIONS]}
-    return {name: them + ([("fp32", False)] if name in zoo.MODELS else []) for name, them in with_times.items()}
+        precisions = [PRECISIONS[part.numbers()[0] % len(PRECISIONS)]]
+        timed = [part.one(set(zoo.MODELS) - set(zoo.SLOW)), *others[part.one(range(APART))::APART]]
+    tried = {name: [(precision, False) for precision in precisions] for name in set(zoo.MODELS) - set(zoo.LARGE if part.given() else [])}
+    for i, name in enumerate([*zoo.MODELS, *others]):
+        if name in timed:
+            tried.setdefault(name, []).append((PRECISIONS[i % len(PRECISIONS)], True))
+    return dict(sorted(tried.items()))
 
 
 def main():

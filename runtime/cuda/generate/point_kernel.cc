@@ -15,9 +15,7 @@ using plan::kFill;
 using plan::MapAxis;
 
 constexpr unsigned kPointThreads = 256;
-/// On a processor at least: a thread has registers enough for its packs, or for many operands that it loads at once.
-constexpr unsigned kPointBlocks = 4, kBlocksOfMany = 2;
-constexpr size_t kMany = 48;
+constexpr unsigned kMostBlocks = 4;  ///< that a processor holds at least
 constexpr int64_t kTile = 32;
 
 /// What the blocks of one kernel do. Its result is the pointer y`number`, its operands are p`first`, p`first + 1`, …;
@@ -38,6 +36,12 @@ class PointWriter {
   }
   unsigned blocks() const { return blocks_; }
   int tiles() const { return tiles_; }  ///< of shared memory
+  /// That a processor holds at least: fewer where a thread needs many registers for the operands that it loads at once.
+  unsigned blocksAtOnce() const {
+    const size_t operands = kernel_.from.size();
+    if (acrossAxis() || !isPacked()) return operands > 48 ? 2 : kMostBlocks;
+    return operands > 16 ? 2 : operands >= 8 ? 3 : kMostBlocks;
+  }
 
  private:
   static std::vector<const Access*> tensorsOf(const PointKernel& kernel) {
@@ -207,9 +211,8 @@ int PointKernel::pointers() const {
 
 KernelSource generate(std::span<const PointKernel> kernels, Storage storage) {
   std::string tables, arguments, operands, bodies;
-  unsigned blocks = 0;
+  unsigned blocks = 0, blocksAtOnce = kMostBlocks;
   int pointers = 0, tiles = 0;
-  size_t operandsAtOnce = 0;
   const bool inPlace = std::any_of(kernels.begin(), kernels.end(), [](const PointKernel& k) { return k.inPlace; });
   const std::string_view restrict = inPlace ? "" : " __restrict__";
   for (size_t i = 0; i < kernels.size(); ++i) {
@@ -221,14 +224,13 @@ KernelSource generate(std::span<const PointKernel> kernels, Storage storage) {
                 : fmt::format("  if (block < {0}u) {{\n{1}  return;\n  }}\n  block -= {0}u;\n", writer.blocks(), body);
     blocks += writer.blocks();
     tiles = std::max(tiles, writer.tiles());
-    operandsAtOnce = std::max(operandsAtOnce, kernels[i].from.size());
+    blocksAtOnce = std::min(blocksAtOnce, writer.blocksAtOnce());
     arguments += fmt::format("{}T*{} y{}", i > 0 ? ", " : "", restrict, i);
     for (int last = pointers + kernels[i].pointers(); pointers < last; ++pointers)
       operands += fmt::format(", const T*{} p{}", restrict, pointers);
   }
-  std::string code =
-      tables + fmt::format("extern \"C\" __global__ void __launch_bounds__({}, {}) NAME({}{}) {{\n", kPointThreads,
-                           operandsAtOnce > kMany ? kBlocksOfMany : kPointBlocks, arguments, operands);
+  std::string code = tables + fmt::format("extern \"C\" __global__ void __launch_bounds__({}, {}) NAME({}{}) {{\n",
+                                          kPointThreads, blocksAtOnce, arguments, operands);
   if (tiles > 0) code += fmt::format("  __shared__ float tiles[{}][{}][{}];\n", tiles, kTile, kTile + 1);
   code += "  unsigned block = blockIdx.x;\n" + bodies + "}\n";
   KernelSource source = named("point", std::move(code));
