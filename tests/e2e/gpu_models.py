@@ -4,8 +4,8 @@ the whole of pet-run, on a GPU that this processor stands for (tests/gpu/fake_gp
 are made up, so that models are planned in other orders of dimensions, in phases, on several streams, as times have it; the small ones also
 without times. Outputs are ONNX Runtime's of the model as it was. Exit status 0 or 1; 77 where the fake is not built.
 
-With PET_TEST_PART=K/N a part of the small ones and one of the zoo, by the commit; `gpu_models.py NAME...` tries these. Models of many
-operations, of which plain loops take minutes, are left out.
+With PET_TEST_PART=K/N a part of the small ones and one of the zoo, by the commit; `gpu_models.py NAME...` tries these. Of models of many
+operations plain loops take minutes: those are tried as a whole only, or not at all.
 """
 
 import json
@@ -29,7 +29,11 @@ from compare import runner  # noqa: E402
 
 FAKE = BIN / "libpet_fake_gpu.so"
 TOLERANCE = 1e-4
-LONG = {"resnet18_b8", "vgg16-dynamo", "vgg16_100k-dynamo"}
+LONG = {"resnet18_b8", "vgg16-dynamo", "vgg16_100k-dynamo", "deeplabv3_probabilities-dynamo", "segformer_probabilities-dynamo"}  # over ten minutes
+MINUTES = zoo.SLOW | {
+    "bert-dynamo", "bert-dynamo-fp16", "dinov2-dynamo", "longformer-script", "mistral-dynamo", "segformer-dynamo", "swin_t-dynamo", "swin_t-script",
+    "vae_decoder-script", "video_vae-dynamo", "wav2vec2-dynamo", "whisper_encoder-dynamo", "whisper_encoder-script",
+}
 APART = 4  # for a part one in so many of the small ones
 failures = []
 
@@ -79,7 +83,7 @@ def chosen():
     models = sorted(set(zoo.MODELS) - LONG)
     if not part.given():
         return [*build.SMALL, *models]
-    return [*list(build.SMALL)[part.numbers()[0] % APART::APART], part.one(part.mine(models))]
+    return [*list(build.SMALL)[part.numbers()[0] % APART::APART], part.one(part.mine(set(models) - MINUTES))]
 
 
 def main():
