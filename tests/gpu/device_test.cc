@@ -129,7 +129,7 @@ TEST_P(GpuRules, BothSidesAreTheReference) {
   const auto& [part, setting] = GetParam();
   auto device = openGpu({.precision = setting.precision, .searchSeconds = setting.searchSeconds});
   ASSERT_TRUE(device) << device.error().message();
-  const std::vector<DeviceRun> runs = preparedRules({*device}, 3, {part, kRuleParts});
+  const std::vector<DeviceRun> runs = preparedRules({*device}, 3, {part, kRuleParts, roundedTo(setting.precision)});
   if (setting.precision != Precision::kFp32) return expectNearlyAllNear(runs, setting.precision);
   for (const DeviceRun& run : runs)
     expectReference(run, 1e-4);

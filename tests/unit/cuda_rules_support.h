@@ -48,18 +48,16 @@ inline ElementType roundedTo(cuda::Precision precision) {
   return computedAt(cuda::nameOf(precision));
 }
 
-/// pet-apply takes the rule there, unless --max-rel-error says otherwise. So does it in float with all of the pack.
-inline bool roundsLittle(const Rule& rule, ElementType rounded) {
-  return relativeError(rule.numerics, rounded) <= kErrorLimits.at(rounded);
-}
-
-/// The rules number index, index + parts, ... of a pack.
+/// The rules number index, index + parts, ... of a pack; of these all that pet-apply takes, unless --max-rel-error says
+/// otherwise, where floats are rounded to this type. In float it takes each.
 struct PackPart {
   size_t index = 0, parts = 1;
+  ElementType rounded = ElementType::kFloat;
+
+  bool takes(const Rule& rule) const { return relativeError(rule.numerics, rounded) <= kErrorLimits.at(rounded); }
 };
 
-/// Each rule of a part that rounds little at the precision of the devices, which is the same for all, at so many
-/// shapes, each shape on the next of them.
+/// Each rule of a part at so many shapes, each shape on the next of the devices.
 inline std::vector<DeviceRun> preparedRules(const std::vector<std::shared_ptr<cuda::Device>>& devices,
                                             size_t shapes,
                                             const PackPart& part = {}) {
@@ -68,7 +66,7 @@ inline std::vector<DeviceRun> preparedRules(const std::vector<std::shared_ptr<cu
   std::vector<size_t> places;  // of each run, the device
   for (size_t i = part.index; i < pack.rules.size(); i += part.parts) {
     const Rule& rule = pack.rules[i];
-    if (!roundsLittle(rule, roundedTo(devices.front()->precision()))) continue;
+    if (!part.takes(rule)) continue;
     auto pattern = instantiate(*pack.findPattern(rule.pattern), rule);
     EXPECT_TRUE(pattern) << rule.name;
     if (!pattern) continue;

@@ -74,7 +74,8 @@ TEST(CudaRules, NearlyAllAreNearInHalfPrecision) {
   for (size_t part = 0; part < kParts; ++part) {
     if (!isInPart(part, kParts)) continue;
     options.precision = part % 2 == 0 ? Precision::kFp16 : Precision::kBf16;
-    expectNearlyAllNear(preparedRules({hostDevice(options)}, kShapes, {part, kParts}), options.precision);
+    const PackPart rules{part, kParts, roundedTo(options.precision)};
+    expectNearlyAllNear(preparedRules({hostDevice(options)}, kShapes, rules), options.precision);
   }
 }
 #endif
