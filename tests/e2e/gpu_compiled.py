@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Plans that cuDNN compiles when it builds them, attention among them, for GPUs that are not there: those of the unit tests, and as
-many attentions as models of the zoo have. cuDNN asks the driver for that; a driver without a device will do, and is made here. Long:
+"""Plans that cuDNN compiles when it builds them, attention among them, for GPUs that are not there: those of the unit tests, of a few
+convolutional networks, and as many attentions as models of the zoo have. cuDNN asks the driver for that; a driver without a device will do, and is made here. Long:
 only the whole (test-all) runs it. Exit status 0 or 1; 77 where pet is built without CUDA.
 
 `gpu_compiled.py NAME...` tries these models alone.
@@ -21,7 +21,8 @@ import gpu_plan
 ATTENTIONS = {"vit_b_16-dynamo": 3, "bert-dynamo-dynamic": 2, "gpt2-dynamo": 2, "decoder_step-script": 2, "t5_encoder-script": 2,
               "window_attention-dynamo": 2, "window_fused-dynamo": 2, "whisper_encoder-script": 2}
 
-TIMED = "whisper_encoder-script"  # with times that are made up, as a GPU that times plans asks for it
+# With times that are made up, as a GPU that times plans asks for them: an attention, and convolutions with what follows them.
+TIMED = ["whisper_encoder-script", "squeezenet1_1-dynamo", "unet_small", "densenet_small"]
 
 
 def symbols_of(stub):
@@ -58,8 +59,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         make_driver(stubs[-1], pathlib.Path(folder))
         os.environ["LD_LIBRARY_PATH"] = f"{folder}:{os.environ.get('LD_LIBRARY_PATH', '')}"
-        if not sys.argv[1:]:
-            gpu_plan.check(TIMED, gpu_plan.build.build(TIMED, folder), pathlib.Path(folder), "fp16", True)
+        for name in [] if sys.argv[1:] else TIMED:
+            gpu_plan.check(name, gpu_plan.build.build(name, folder), pathlib.Path(folder), "fp16", True)
         for name in sys.argv[1:] or ATTENTIONS:
             found = attentions(name, pathlib.Path(folder))
             print(f"{name}: {found} attentions", flush=True)
