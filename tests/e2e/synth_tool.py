@@ -180,9 +180,9 @@ def folded(folder):
 
 
 VOLUMES = """pattern volumes {
-  shape N C D H W F : 1 <= N
-  x: [N, C, D, H, W]
-  w: const [F, C, 3, 3, 3]
+  shape N C T D H W F : 1 <= N
+  x: [N, C, T, D, H, W]
+  w: const [F, C, 3, 3, 3, 3]
   y = Conv(x, w)
 }
 """
@@ -195,9 +195,9 @@ def no_plans(folder):
     done = run(folder / "tiny.pet", volumes, "-o", out, "--report", report, "--explain", "volumes")
     named = [x for x in done.stderr.splitlines() if "no plans" in x]
     expect("no plans", done.returncode == 0 and len(named) == 2, done.stderr)  # in the summary and by --explain
-    expect("no plans", all(re.match(r"volumes: no plans: .*\b3 dimensions", x) for x in named), named)
+    expect("no plans", all(re.match(r"volumes: no plans: .*\b4 dimensions", x) for x in named), named)
     told = {p["pattern"]: (p["space"], p["no_plans"]) for p in json.loads(report.read_text())["patterns"]}
-    expect("no plans: report", "3 dimensions" in told["volumes"][1], told)
+    expect("no plans: report", "4 dimensions" in told["volumes"][1], told)
     expect("no plans: report", told["tiny"][0] > 0 and told["tiny"][1] == "", told)
     for path in (volumes, out, report):
         path.unlink()
