@@ -143,11 +143,6 @@ class ConvLowering {
     return formsIn(Order::kChannelsLast, inner, outer);
   }
 
-  /// How a call writes its result. Nothing: it lies there in another order.
-  std::optional<TensorForm> resultIn(const Forms& forms, const std::optional<Place>& into) const {
-    return formIn(forms.dimensions, into ? w_.callForm(into->access) : forms.dense);
-  }
-
   /// ConvCall::table.
   std::vector<float> table() const {
     if (w_.group > 1 || w_.transposed || !isTable(numbers_.data, w_.outer, elementCount(w_.kernel))) return {};
@@ -173,10 +168,12 @@ class ConvLowering {
   }
 
   /// What computes most of the epilogue; or, where only kernels of ours compute so much, or where that was timed and
-  /// adds a tensor, for which libraries have few plans: what is the fastest with what is left of it. `to`: how the
-  /// result lies. Nothing: there is no such call.
-  std::optional<Made> make(const Forms& forms, const TensorForm& to) {
-    const ConvCall plain = callOf(forms, to);
+  /// adds a tensor, for which libraries have few plans: what is the fastest with what is left of it. `into`: as emit()
+  /// has it. Nothing: there is no such call.
+  std::optional<Made> make(const Forms& forms, const std::optional<Place>& into = std::nullopt) {
+    const auto to = formIn(forms.dimensions, into ? w_.callForm(into->access) : forms.dense);
+    if (!to) return std::nullopt;  // it lies there in another order
+    const ConvCall plain = callOf(forms, *to);
     auto with = [&](const Fused& fused) {
       ConvCall call = plain;
       call.bias = fused.bias;
@@ -195,7 +192,7 @@ class ConvLowering {
       const auto timed = (*made)->timed;
       const bool isAlone = (*made)->isAlone;
       if (!timed) return Made{std::move(*made), fused};
-      const double seconds = *timed + (leavesRest(fused, e_) ? restSeconds(fused, to) : 0);
+      const double seconds = *timed + (leavesRest(fused, e_) ? restSeconds(fused, *to) : 0);
       if (!best || seconds < *best->seconds) best = Made{std::move(*made), fused, seconds};
       if (!isAlone && !fused.added) break;
     }
@@ -233,14 +230,12 @@ class ConvLowering {
   /// there.
   bool emit(const std::optional<Place>& into, const std::optional<Place>& beside = std::nullopt) {
     Forms forms = formsIn(order_);
-    const auto to = resultIn(forms, into);
-    if (!to) return false;
-    auto made = make(forms, *to);
+    auto made = make(forms, into);
     if (!made || (beside && !p_.isBetterBeside(*beside, *made->call))) return false;
     if (!into && order_ == Order::kChannelsLast) takeBorders(forms, *made);
     if (!into && emitPhases(*made)) return true;
     if (!isGiven_ && made->seconds) noteCosts(*made->seconds);
-    takeWhereItLies(forms, *made, *resultIn(forms, into));
+    takeWhereItLies(forms, *made, into);
     emitCall(std::move(*made), forms, into);
     return true;
   }
@@ -264,7 +259,7 @@ class ConvLowering {
   /// The call in an order of dimensions, to a place of its own. Nothing: there is none, or it was not timed.
   std::optional<std::pair<Forms, Made>> timedIn(Order order) {
     Forms forms = formsIn(order);
-    auto made = make(forms, *formIn(forms.dimensions, forms.dense));
+    auto made = make(forms);
     if (!made || !made->seconds) return std::nullopt;
     if (order == Order::kChannelsLast) takeBorders(forms, *made);
     return std::pair(std::move(forms), std::move(*made));
@@ -273,7 +268,7 @@ class ConvLowering {
   /// Takes more channels, if that was timed and is faster, with the copies of the operand.
   void takeBorders(Forms& forms, Made& made) {
     const auto more = made.seconds ? formsOnBorders() : std::nullopt;
-    auto other = more ? make(*more, *formIn(more->dimensions, more->dense)) : std::nullopt;
+    auto other = more ? make(*more) : std::nullopt;
     if (!other || !other->seconds) return;
     const double copy = secondsOfCopy(w_.x.access.extents());
     const bool isThere = sameForm(w_.x.access, forms.from);
@@ -285,14 +280,14 @@ class ConvLowering {
 
   /// Reads the operand where it lies in the call's order, with gaps, as a slice of channels does, if the library has
   /// such a call and that is no slower than one with the copy.
-  void takeWhereItLies(Forms& forms, Made& made, const TensorForm& to) {
+  void takeWhereItLies(Forms& forms, Made& made, const std::optional<Place>& into) {
     const Value operand = p_.node(n_).operands[0];
     if (made.asItLies || forms.inner > w_.inner || sameForm(w_.x.access, forms.from) || phases_) return;
     if (!stridesOf(w_.x.access) || w_.x.access.offset % p_.alignment() != 0) return;
     Forms there = forms;
     there.from = w_.x.access;
     if (!formIn(there.dimensions, there.from) || p_.exists(operand, forms.from)) return;
-    auto other = make(there, to);
+    auto other = make(there, into);
     if (!other || other->fused != made.fused) return;
     const double copy = secondsOfCopy(w_.x.access.extents());
     if (made.seconds && !(other->seconds && *other->seconds <= *made.seconds + copy)) return;

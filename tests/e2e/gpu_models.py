@@ -30,7 +30,7 @@ from compare import runner  # noqa: E402
 FAKE = BIN / "libpet_fake_gpu.so"
 TOLERANCE = 1e-4
 LONG = {"resnet18_b8", "vgg16-dynamo", "vgg16_100k-dynamo", "deeplabv3_probabilities-dynamo", "segformer_probabilities-dynamo"}  # over ten minutes
-MINUTES = zoo.SLOW | {
+MINUTES = zoo.SLOW | {  # over two, or as many operations as such
     "bert-dynamo", "bert-dynamo-fp16", "dinov2-dynamo", "longformer-script", "mistral-dynamo", "segformer-dynamo", "swin_t-dynamo", "swin_t-script",
     "vae_decoder-script", "video_vae-dynamo", "wav2vec2-dynamo", "whisper_encoder-dynamo", "whisper_encoder-script",
 }

@@ -15,7 +15,9 @@ using plan::kFill;
 using plan::MapAxis;
 
 constexpr unsigned kPointThreads = 256;
-constexpr unsigned kMostBlocks = 4;  ///< that a processor holds at least
+/// On a processor at least: fewer where a thread needs more registers for the operands that it loads at once.
+constexpr unsigned kPointBlocks = 4, kBlocksOfPacks = 3, kBlocksOfMany = 2;
+constexpr size_t kManyOperands = 49, kSomePacks = 8, kManyPacks = 17;
 constexpr int64_t kTile = 32;
 
 /// What the blocks of one kernel do. Its result is the pointer y`number`, its operands are p`first`, p`first + 1`, …;
@@ -31,17 +33,13 @@ class PointWriter {
         positions_(axes_, fmt::format("a{}", number > 0 ? fmt::format("{}_", number) : ""), tables) {}
 
   std::string write() {
+    if (kernel_.from.size() >= kManyOperands) blocksAtOnce_ = kBlocksOfMany;
     const auto across = acrossAxis();
     return across ? tiled(*across) : isPacked() ? packed() : plain();
   }
   unsigned blocks() const { return blocks_; }
   int tiles() const { return tiles_; }  ///< of shared memory
-  /// That a processor holds at least: fewer where a thread needs many registers for the operands that it loads at once.
-  unsigned blocksAtOnce() const {
-    const size_t operands = kernel_.from.size();
-    if (acrossAxis() || !isPacked()) return operands > 48 ? 2 : kMostBlocks;
-    return operands > 16 ? 2 : operands >= 8 ? 3 : kMostBlocks;
-  }
+  unsigned blocksAtOnce() const { return blocksAtOnce_; }
 
  private:
   static std::vector<const Access*> tensorsOf(const PointKernel& kernel) {
@@ -115,6 +113,8 @@ class PointWriter {
   }
 
   std::string packed() {
+    const size_t packs = kernel_.from.size();
+    if (packs >= kSomePacks) blocksAtOnce_ = packs < kManyPacks ? kBlocksOfPacks : kBlocksOfMany;
     const std::string first = fmt::format("(i * {}u)", packSize_);
     std::string body = start(positions_.count() / packSize_) + isWide() + positions_.indices(first);
     for (size_t t = 1; t <= kernel_.from.size(); ++t) {
@@ -196,7 +196,7 @@ class PointWriter {
   int first_;
   std::vector<MapAxis> axes_;
   Positions positions_;
-  unsigned blocks_ = 1;
+  unsigned blocks_ = 1, blocksAtOnce_ = kPointBlocks;
   int tiles_ = 0;
 };
 
@@ -211,7 +211,7 @@ int PointKernel::pointers() const {
 
 KernelSource generate(std::span<const PointKernel> kernels, Storage storage) {
   std::string tables, arguments, operands, bodies;
-  unsigned blocks = 0, blocksAtOnce = kMostBlocks;
+  unsigned blocks = 0, blocksAtOnce = kPointBlocks;
   int pointers = 0, tiles = 0;
   const bool inPlace = std::any_of(kernels.begin(), kernels.end(), [](const PointKernel& k) { return k.inPlace; });
   const std::string_view restrict = inPlace ? "" : " __restrict__";
