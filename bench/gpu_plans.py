@@ -24,7 +24,8 @@ import build  # noqa: E402
 import zoo  # noqa: E402
 
 # The first that a node's `how` begins with, or that is in it.
-PLANS = [("cuDNN dgrad", "transposed Conv, cuDNN's"), ("cuDNN attention", "attention, cuDNN's"), ("cuDNN", "Conv, cuDNN's"), ("cuBLASLt", "product, cuBLASLt's"),
+PLANS = [("cuDNN dgrad", "transposed Conv, cuDNN's"), ("cuDNN attention", "attention, cuDNN's"), ("cuDNN pool", "pool, cuDNN's"),
+         ("cuDNN norm", "normalisation, cuDNN's"), ("cuDNN", "Conv, cuDNN's"), ("cuBLASLt", "product, cuBLASLt's"),
          ("a kernel of our own, tiles", "depthwise Conv, ours"), ("reference", "left to the reference")]
 KERNELS = {"point": "moves, functions, sums", "rows": "rows: normalisations, reductions", "window": "pools", "depthwise": "depthwise Convs",
            "table": "products with tables of numbers"}

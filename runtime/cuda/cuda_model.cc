@@ -1,6 +1,7 @@
 #include "runtime/cuda/cuda_model.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <new>
 #include <stdexcept>
@@ -32,6 +33,7 @@ struct CudaModel::State {
   void getReady();
   void runSteps();
   std::unique_ptr<Recording> record();
+  void recordBetween();
 
   std::shared_ptr<Device> device;
   std::unique_ptr<Planner> planner;
@@ -41,7 +43,8 @@ struct CudaModel::State {
   std::vector<Address> inputs, outputs, constants;
   std::vector<int64_t> inputSizes, outputSizes;      ///< in elements
   std::vector<std::unique_ptr<Staged>> sent, taken;  ///< of inputs and outputs, once they are there
-  std::unique_ptr<Recording> recording;
+  /// From the second run on: recordings, and the steps between them that need the processor.
+  std::vector<std::function<void()>> parts;
   int64_t runs = 0;
 };
 
@@ -110,15 +113,37 @@ std::unique_ptr<Recording> CudaModel::State::record() {
   return *best[1] < *best[0] ? std::move(alone) : std::move(beside);
 }
 
-/// The first time, libraries get ready; the second time is recorded, if nothing comes to the processor in between.
+bool isOnDevice(const std::unique_ptr<Step>& step) {
+  return dynamic_cast<const CallStep*>(step.get()) != nullptr;
+}
+
+/// Where some steps need the processor, all are on one stream: a recording of what is between two of them.
+void CudaModel::State::recordBetween() {
+  auto& steps = planner->steps;
+  for (auto first = steps.begin(); first != steps.end();) {
+    const auto last = std::find_if_not(first, steps.end(), isOnDevice);
+    if (first != last) {
+      std::shared_ptr<Recording> recording =
+          device->record([=] { std::for_each(first, last, [](auto& s) { s->run(); }); });
+      if (!recording) return parts.clear();
+      parts.emplace_back([recording] { recording->run(); });
+    }
+    if (last != steps.end()) parts.emplace_back([step = last->get()] { step->run(); });
+    first = last == steps.end() ? last : last + 1;
+  }
+}
+
+/// The first time, libraries get ready; the second time is recorded.
 void CudaModel::State::getReady() {
-  const auto& notes = planner->notes;
-  const bool stays = std::none_of(notes.begin(), notes.end(), [](const EngineNote& n) { return n.reference; });
-  if (runs++ == 1 && stays) recording = record();
+  if (runs++ != 1) return;
+  if (!std::all_of(planner->steps.begin(), planner->steps.end(), isOnDevice)) return recordBetween();
+  if (std::shared_ptr<Recording> whole = record()) parts.emplace_back([whole] { whole->run(); });
 }
 
 void CudaModel::State::runSteps() {
-  recording ? recording->run() : runOn(*device, *planner, streams);
+  if (parts.empty()) return runOn(*device, *planner, streams);
+  for (const auto& part : parts)
+    part();
 }
 
 namespace {

@@ -69,6 +69,25 @@ struct AttentionCall {
   bool causal = false;  ///< query i sees the keys 0 to i alone
 };
 
+/// y = the largest of x's elements in each window, or their mean. Pointers: y, x.
+struct PoolCall {
+  TensorForm x, y;
+  Extents kernel, strides, dilations, before, after;  ///< of the spatial dimensions; dilations from 1
+  bool isMax = false;
+  bool countsPads = false;  ///< a mean is over pads, too, as far as `before` and `after` go
+};
+
+/// y = (x - mean) · scale / √(variance + epsilon) + shift, mean and variance of each row: of dimension 1 or, of
+/// kInstance, of the dimensions from 2 on. kRms: without the mean. One number of scale and shift for each position of
+/// dimension 1. Pointers: y, x, scale, then shift.
+struct NormCall {
+  enum class Kind { kLayer, kRms, kInstance };
+  Kind kind;
+  TensorForm x, y;  ///< of equal extents, of rank 3 and more
+  float epsilon = 0;
+  bool shift = false;
+};
+
 /// What a device does with pointers: a library's plan, or a kernel of ours. Queued; it does not wait for the end.
 class Call {
  public:
@@ -125,6 +144,8 @@ class Device {
   virtual Expected<std::unique_ptr<Call>> attention(const AttentionCall& call) = 0;
   /// Whether attention() makes calls of these extents and strides, as far as that is known without making one.
   virtual Expected<void> takes(const AttentionCall& call) = 0;
+  virtual Expected<std::unique_ptr<Call>> pool(const PoolCall& call) = 0;
+  virtual Expected<std::unique_ptr<Call>> norm(const NormCall& call) = 0;
   /// It can run once finish() has compiled all kernels.
   virtual std::unique_ptr<Call> kernel(KernelSource source) = 0;
   virtual Expected<void> finish() = 0;

@@ -57,6 +57,8 @@ std::optional<std::string> elementOf(const Node& node, const std::vector<std::st
   if (op == "Max") return fmt::format("({0} < {1} || {1} != {1} ? {1} : {0})", x[0], x[1]);
   if (op == "Greater") return fmt::format("({} > {} ? 1.0f : 0.0f)", x[0], x[1]);
   if (op == "Where") return fmt::format("({} != 0 ? {} : {})", x[0], x[1], x[2]);
+  if (op == "Not") return fmt::format("({} == 0 ? 1.0f : 0.0f)", x[0]);
+  if (op == "Select") return fmt::format("({0} == 0 ? 0.0f : {0} * {1})", x[0], x[1]);
   if (op == "Erf") return fmt::format("erff({})", x[0]);
   if (op == "Sin") return fmt::format("sinf({})", x[0]);
   if (op == "Cos") return fmt::format("cosf({})", x[0]);
@@ -76,7 +78,7 @@ bool lowerElements(Planner& p, int n, const Epilogue& e) {
     operands.push_back(points.keep(points.add(v)));
   points.emit(points.after(*elementOf(p.node(n), operands), e, lastDimension(p, n)));
   p.define(e.result, std::move(to));
-  p.note(n, "a kernel of our own");
+  p.note(n, kOwnKernel);
   return true;
 }
 
@@ -99,7 +101,7 @@ bool lowerBatchNormalization(Planner& p, int n, const Epilogue& e) {
   const std::string x = points.add(from), by = points.addAlong(1, scale), more = points.addAlong(1, shift);
   points.emit(points.after(fmt::format("({} * {} + {})", x, by, more), e, 1));
   p.define(e.result, std::move(to));
-  p.note(n, "a kernel of our own");
+  p.note(n, kOwnKernel);
   return true;
 }
 
@@ -128,7 +130,7 @@ bool lowerLrn(Planner& p, int n, const Epilogue& e) {
                           number(static_cast<float>(alpha)), fmt::join(squares, " + "),
                           number(static_cast<float>(node.number("beta")))));
   p.define(e.result, std::move(to));
-  p.note(n, "a kernel of our own");
+  p.note(n, kOwnKernel);
   return true;
 }
 
@@ -170,7 +172,7 @@ bool lowerInterpolation(Planner& p, int n, const Epilogue& e) {
   }
   points.emit(fmt::format("({})", fmt::join(terms, " + ")));
   p.define(e.result, std::move(to));
-  p.note(n, "a kernel of our own");
+  p.note(n, kOwnKernel);
   return true;
 }
 
@@ -210,6 +212,8 @@ constexpr LowerRow kPointRows[] = {
     {"Mod", lowerElements, lastDimension},
     {"HardSigmoid", lowerElements, lastDimension},
     {"Where", lowerElements, lastDimension},
+    {"Not", lowerElements, lastDimension},
+    {"Select", lowerElements, lastDimension},
     {"BatchNormalization", lowerBatchNormalization, channelDimension},
     {"LRN", lowerLrn},
     {"Resize", lowerInterpolation},
@@ -317,7 +321,7 @@ bool Planner::lowerFused(const std::vector<int>& members) {
   FusedLines lines(*this, members, points);
   points.emit(lines.nameOf(result, extents(result), {}));
   define(result, std::move(to));
-  note(members.back(), "a kernel of our own");
+  note(members.back(), kOwnKernel);
   return true;
 }
 

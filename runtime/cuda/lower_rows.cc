@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/cuda/generate/row_kernel.h"
+#include "runtime/cuda/call_kernels.h"
 #include "runtime/cuda/points.h"
 
 namespace pet::cuda {
@@ -56,10 +56,6 @@ Place placeOver(Planner& p, const Place& from, const Epilogue& e) {
   return clashes ? p.create(compacted(from.access)) : p.overOrDense(from);
 }
 
-RowKernel::Pass meanOf(std::string term, int64_t count) {
-  return {false, std::move(term), fmt::format("r * {}", number(static_cast<float>(1.0 / static_cast<double>(count))))};
-}
-
 /// The last dimension of a result that has more than one position.
 size_t lastLongDimension(const plan::Planner& p, int n) {
   const Extents y = p.extents({n, 0});
@@ -89,14 +85,14 @@ bool lowerReduce(Planner& p, int n, const Epilogue& e) {
     kept[d] = 1;
   const int64_t count = elementCount(extents) / elementCount(kept);
   RowKernel::Pass pass{node.is(ops::kReduceMax), "x", "r"};
-  if (node.is(ops::kReduceMean)) pass = meanOf("x", count);
+  if (node.is(ops::kReduceMean)) pass = meanPass("x", count);
   if (node.is(ops::kReduceL2)) pass = {false, "x * x", "sqrtf(r)"};
   const Place to = p.create(rowMajor(kept));
   Rows rows(p, p.place(x), to, reduced, {pass});
   const size_t channel = dimensionBefore(lastLongDimension(p, n), reduced, p.scalar(n, "keepdims") != 0);
   rows.emit(rows.after("r0", e, channel));
   p.define(e.result, {to.buffer, *reshaped(to.access, p.extents({n, 0}))});
-  p.note(n, "a kernel of our own");
+  p.note(n, kOwnKernel);
   return true;
 }
 
@@ -107,11 +103,11 @@ bool lowerGlobalPool(Planner& p, int n, const Epilogue& e) {
   Place to = p.create(rowMajor(p.extents({n, 0})));
   const int64_t count = elementCount({extents.begin() + 2, extents.end()});
   const bool isMax = node.is(ops::kGlobalMaxPool);
-  const RowKernel::Pass pass = isMax ? RowKernel::Pass{true, "x", "r"} : meanOf("x", count);
+  const RowKernel::Pass pass = isMax ? RowKernel::Pass{true, "x", "r"} : meanPass("x", count);
   Rows rows(p, from, to, dimensions(2, extents.size()), {pass});
   rows.emit(rows.after("r0", e, channelDimension(p, n)));
   p.define(e.result, std::move(to));
-  p.note(n, "a kernel of our own");
+  p.note(n, kOwnKernel);
   return true;
 }
 
@@ -124,7 +120,7 @@ bool lowerSoftmax(Planner& p, int n, const Epilogue& e) {
   Rows rows(p, from, to, {axis}, {{true, "x", "r"}, {false, "expf(x - r0)", isLog ? "logf(r)" : "1.0f / r"}});
   rows.emit(rows.after(isLog ? "(x - r0 - r1)" : "(expf(x - r0) * r1)", e, lastDimension(p, n)));
   p.define(e.result, std::move(to));
-  p.note(n, "a kernel of our own" + p.whyInPieces(n));
+  p.note(n, kOwnKernel + p.whyInPieces(n));
   return true;
 }
 
@@ -134,61 +130,93 @@ const Tensor<float>& constantOf(Planner& p, Value v) {
   return *numbers;
 }
 
-/// Rows over the dimensions from `axis` on, divided by the root of the mean of their squares; `centred`: their mean is
-/// taken off first. Then scaled, and shifted where there are two scales, as ONNX has them; then the epilogue.
-bool lowerNormalization(Planner& p,
-                        int n,
-                        const Epilogue& e,
-                        size_t axis,
-                        bool centred,
-                        std::vector<Tensor<float>> scales,
-                        size_t channel) {
-  const Place from = p.place(p.node(n).operands[0]);
-  Place to = placeOver(p, from, e);
+/// A normalisation of the rows that the dimensions from `axis` on are, with scale and shift as ONNX has them.
+struct Normalisation {
+  NormCall::Kind kind;
+  size_t axis;
+  std::vector<Tensor<float>> scales;  ///< one or two
+  float epsilon;
+};
+
+/// As libraries have it; nothing: the operand lies otherwise, or a scale is not one number for each position.
+std::optional<NormCall> normCall(const Normalisation& norm, const Place& from) {
   const Extents extents = from.access.extents();
-  const int64_t count = elementCount({extents.begin() + static_cast<std::ptrdiff_t>(axis), extents.end()});
-  std::vector<RowKernel::Pass> passes;
-  if (centred) passes.push_back(meanOf("x", count));
-  passes.push_back(meanOf(centred ? "(x - r0) * (x - r0)" : "x * x", count));
-  std::string& finish = passes.back().finish;
-  finish = fmt::format("rsqrtf({} + {})", finish, number(static_cast<float>(p.node(n).number("epsilon"))));
-  Rows rows(p, from, to, dimensions(axis, extents.size()), std::move(passes));
-  std::vector<std::string> by;
-  for (Tensor<float>& numbers : scales)
-    by.push_back(rows.add(p.constantPlace(std::move(numbers))));
-  std::string result = fmt::format("{} * {}", centred ? "(x - r0) * r1" : "x * r0", by[0]);
-  if (by.size() > 1) result += " + " + by[1];
-  rows.emit(rows.after("(" + result + ")", e, channel));
+  const auto axis = extents.begin() + static_cast<std::ptrdiff_t>(norm.axis);
+  const bool ofImages = norm.kind == NormCall::Kind::kInstance;
+  const int64_t channels = ofImages ? extents[1] : elementCount({axis, extents.end()});
+  const bool isWhole = std::all_of(norm.scales.begin(), norm.scales.end(),
+                                   [&](const Tensor<float>& scale) { return scale.size() == channels; });
+  const bool lies =
+      ofImages ? isDense(from.access) && stridesOf(from.access) : sameForm(from.access, rowMajor(extents));
+  if (!isWhole || !lies) return std::nullopt;
+  const int64_t rows = elementCount({extents.begin(), axis});
+  const TensorForm form =
+      ofImages ? formOf(from.access) : TensorForm{{rows, channels, 1, 1}, {channels, 1, channels, channels}};
+  return NormCall{norm.kind, form, form, norm.epsilon, norm.scales.size() > 1};
+}
+
+/// By the fastest of cuDNN's plans and our kernel. False: libraries have no such call, or a kernel shall compute what
+/// follows in the same pass over memory.
+bool emitAsCall(Planner& p, int n, const Epilogue& e, const Normalisation& norm) {
+  const Place from = p.place(p.node(n).operands[0]);
+  const bool isOnBorder = from.access.offset % p.alignment() == 0;
+  const auto call = e.isEmpty() && isOnBorder ? normCall(norm, from) : std::nullopt;
+  if (!call) return false;
+  auto made = p.device().norm(*call);
+  if (!made) return false;
+  // A library may read a row again that it has written in part.
+  Place to = (*made)->isOwn ? placeOver(p, from, e) : p.create(compacted(from.access));
+  std::vector<CallStep::Argument> arguments{{to.buffer, to.access.offset}, {from.buffer, from.access.offset}};
+  for (const Tensor<float>& numbers : norm.scales)
+    arguments.push_back({p.constantPlace(numbers).buffer});
+  p.note(n, noteOf(**made));
+  p.emitCall(std::move(*made), to, std::move(arguments));
   p.define(e.result, std::move(to));
-  p.note(n, "a kernel of our own");
   return true;
 }
 
-std::vector<Tensor<float>> scalesOf(Planner& p, int n) {
-  std::vector<Tensor<float>> scales;
+/// With the epilogue, of which `channel` is the dimension of scale and shift.
+bool lowerNormalization(Planner& p, int n, const Epilogue& e, Normalisation norm, size_t channel) {
+  if (emitAsCall(p, n, e, norm)) return true;
+  const Place from = p.place(p.node(n).operands[0]);
+  Place to = placeOver(p, from, e);
+  const Extents extents = from.access.extents();
+  const int64_t count = elementCount({extents.begin() + static_cast<std::ptrdiff_t>(norm.axis), extents.end()});
+  Rows rows(p, from, to, dimensions(norm.axis, extents.size()), normPasses(norm.kind, count, norm.epsilon));
+  std::vector<std::string> by;
+  for (Tensor<float>& numbers : norm.scales)
+    by.push_back(rows.add(p.constantPlace(std::move(numbers))));
+  rows.emit(rows.after(normResult(norm.kind, by[0], by.size() > 1 ? by[1] : ""), e, channel));
+  p.define(e.result, std::move(to));
+  p.note(n, kOwnKernel);
+  return true;
+}
+
+Normalisation normalisationOf(Planner& p, int n, NormCall::Kind kind, size_t axis) {
+  Normalisation norm{kind, axis, {}, static_cast<float>(p.node(n).number("epsilon"))};
   for (size_t i = 1; i < p.node(n).operands.size(); ++i)
-    scales.push_back(constantOf(p, p.node(n).operands[i]));
-  return scales;
+    norm.scales.push_back(constantOf(p, p.node(n).operands[i]));
+  return norm;
 }
 
 bool lowerLayerNormalization(Planner& p, int n, const Epilogue& e) {
-  return lowerNormalization(p, n, e, static_cast<size_t>(p.scalar(n, "axis")), true, scalesOf(p, n),
-                            lastDimension(p, n));
+  const auto axis = static_cast<size_t>(p.scalar(n, "axis"));
+  return lowerNormalization(p, n, e, normalisationOf(p, n, NormCall::Kind::kLayer, axis), lastDimension(p, n));
 }
 
 bool lowerRmsNormalization(Planner& p, int n, const Epilogue& e) {
-  return lowerNormalization(p, n, e, static_cast<size_t>(p.scalar(n, "axis")), false, scalesOf(p, n),
-                            lastDimension(p, n));
+  const auto axis = static_cast<size_t>(p.scalar(n, "axis"));
+  return lowerNormalization(p, n, e, normalisationOf(p, n, NormCall::Kind::kRms, axis), lastDimension(p, n));
 }
 
 bool lowerInstanceNormalization(Planner& p, int n, const Epilogue& e) {
-  std::vector<Tensor<float>> scales = scalesOf(p, n);
-  for (Tensor<float>& perChannel : scales) {
+  Normalisation norm = normalisationOf(p, n, NormCall::Kind::kInstance, 2);
+  for (Tensor<float>& perChannel : norm.scales) {
     Extents channels(p.extents({n, 0}).size(), 1);
     channels[1] = perChannel.size();
     perChannel.extents = std::move(channels);
   }
-  return lowerNormalization(p, n, e, 2, true, std::move(scales), 1);
+  return lowerNormalization(p, n, e, std::move(norm), 1);
 }
 
 constexpr LowerRow kRowRows[] = {

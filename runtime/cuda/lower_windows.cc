@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/cuda/generate/window_kernel.h"
+#include "runtime/cuda/call_kernels.h"
 #include "runtime/cuda/points.h"
 
 namespace pet::cuda {
@@ -12,8 +12,11 @@ namespace {
 class Windows final : public Operands {
  public:
   Windows(Planner& planner, WindowKernel kernel, const Place& from, Place to)
-      : Operands(planner, std::move(to)), kernel_(std::move(kernel)), arguments_{{to_.buffer}, {from.buffer}} {}
+      : Operands(planner, std::move(to)), kernel_(std::move(kernel)), arguments_(argumentsOf(to_, from)) {}
 
+  static std::vector<CallStep::Argument> argumentsOf(const Place& to, const Place& from) {
+    return {{to.buffer, to.access.offset}, {from.buffer, from.access.offset}};
+  }
   using Operands::add;
   std::string add(const Place& operand) override {
     const bool isStrided = stridesOf(operand.access).has_value();
@@ -32,28 +35,39 @@ class Windows final : public Operands {
   std::vector<CallStep::Argument> arguments_;
 };
 
-bool lowerPool(Planner& p, int n, const Epilogue& e) {
+PoolCall poolCall(Planner& p, int n, const Place& from, const Place& to) {
   const Node& node = p.node(n);
-  Place from = p.place(node.operands[0]);
-  if (!stridesOf(from.access)) from = p.as(node.operands[0], compacted(from.access));
   const Extents pads = p.list(n, "pads");
   const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(pads.size() / 2);
+  return {formOf(from.access),
+          formOf(to.access),
+          p.list(n, "kernel_shape"),
+          p.list(n, "strides"),
+          p.list(n, "dilations"),
+          {pads.begin(), middle},
+          {middle, pads.end()},
+          node.is(ops::kMaxPool),
+          node.is(ops::kAveragePool) && p.scalar(n, "count_include_pad") != 0};
+}
+
+/// By the fastest of cuDNN's plans and our kernel; with what follows the pool by our kernel, in one pass over memory.
+bool lowerPool(Planner& p, int n, const Epilogue& e) {
+  Place from = p.place(p.node(n).operands[0]);
+  if (!stridesOf(from.access)) from = p.as(p.node(n).operands[0], compacted(from.access));
   const auto corrected = p.stridedPlace(e.result, 1);
   Place to = corrected ? *corrected : p.create(inOrder(p.extents({n, 0}), memoryOrder(from.access)));
-  WindowKernel kernel;
-  kernel.x = from.access;
-  kernel.to = to.access;
-  kernel.kernel = p.list(n, "kernel_shape");
-  kernel.strides = p.list(n, "strides");
-  kernel.dilations = p.list(n, "dilations");
-  kernel.before = {pads.begin(), middle};
-  kernel.after = {middle, pads.end()};
-  kernel.isMax = node.is(ops::kMaxPool);
-  kernel.countsPads = node.is(ops::kAveragePool) && p.scalar(n, "count_include_pad") != 0;
-  Windows windows(p, std::move(kernel), from, to);
-  windows.emit(windows.after("r", e, channelDimension(p, n)));
+  const PoolCall call = poolCall(p, n, from, to);
+  const bool isOnBorders = from.access.offset % p.alignment() == 0 && to.access.offset % p.alignment() == 0;
+  auto plan = e.isEmpty() && isOnBorders ? std::optional(p.device().pool(call)) : std::nullopt;
+  if (plan && *plan) {
+    p.note(n, noteOf(***plan));
+    p.emitCall(std::move(**plan), to, Windows::argumentsOf(to, from));
+  } else {
+    Windows windows(p, windowKernel(call), from, to);
+    windows.emit(windows.after("r", e, channelDimension(p, n)));
+    p.note(n, kOwnKernel);
+  }
   p.define(e.result, std::move(to));
-  p.note(n, "a kernel of our own");
   return true;
 }
 

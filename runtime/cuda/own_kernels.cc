@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/cuda/call_kernels.h"
 #include "runtime/cuda/depthwise.h"
 #include "runtime/cuda/tables.h"
 
@@ -62,7 +63,7 @@ class PlansWithKernels final : public Plans {
 
  private:
   /// Of the library's plans so many come before ours.
-  size_t before() const { return std::min<size_t>(ofLibrary_, 1); }
+  size_t before() const { return kernels_.comeFirst ? 0 : std::min<size_t>(ofLibrary_, 1); }
   bool isOwn(size_t i) const { return i >= before() && i < before() + kernels_.sources.size(); }
   size_t inLibrary(size_t i) const { return i < before() ? i : i - kernels_.sources.size(); }
   Expected<std::unique_ptr<Call>> own(size_t i, bool alone) const {
@@ -97,6 +98,14 @@ OwnKernels ownKernels(const ProductCall& call) {
   TensorForm left = call.left;
   left.extents[0] = 1;
   return ofTable(tableKernel(call), 1, left);
+}
+
+OwnKernels ownKernels(const PoolCall& call) {
+  return {"windows", {generate(windowKernel(call))}, std::nullopt, true};
+}
+
+OwnKernels ownKernels(const NormCall& call) {
+  return {"rows", {generate(rowKernel(call))}, std::nullopt, true};
 }
 
 std::unique_ptr<Plans> withKernels(std::unique_ptr<Plans> library, OwnKernels kernels, MakeKernel make) {

@@ -19,13 +19,17 @@ struct OwnKernels {
   std::string kind;  ///< what the plans' names say
   std::vector<KernelSource> sources;
   std::optional<Plans::Given> given = {};  ///< in the kernels' code
+  bool comeFirst = false;                  ///< what is taken where nothing is timed is one of them
 };
 
 /// By depthwiseKernels(), or by tableKernel().
 OwnKernels ownKernels(const ConvCall& call);
 OwnKernels ownKernels(const ProductCall& call);
+/// By call_kernels.h. Libraries have few plans of these, which they compile, and for some orders of dimensions alone.
+OwnKernels ownKernels(const PoolCall& call);
+OwnKernels ownKernels(const NormCall& call);
 
-/// A library's plans, and these kernels right behind the first of them, so that they are timed early.
+/// A library's plans, and these kernels right behind the first of them, so that they are timed early, or in front.
 std::unique_ptr<Plans> withKernels(std::unique_ptr<Plans> library, OwnKernels kernels, MakeKernel make);
 
 }  // namespace pet::cuda

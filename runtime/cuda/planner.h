@@ -84,6 +84,12 @@ class Planner : public plan::Planner {
 /// Of a place that strides describe.
 TensorForm formOf(const Access& access);
 
+/// What notes say of nodes that a kernel of ours computes, and of such that a call does.
+inline constexpr const char* kOwnKernel = "a kernel of our own";
+inline std::string noteOf(const Call& call) {
+  return call.isOwn ? kOwnKernel : call.name();
+}
+
 using LowerRow = LowerRowOf<Planner>;
 const LowerRow* findLowering(std::string_view op);
 

@@ -47,6 +47,11 @@ std::string_view nameOf(plan::Function function) {
   return "";
 }
 
+std::string_view nameOf(NormCall::Kind kind) {
+  using Kind = NormCall::Kind;
+  return kind == Kind::kLayer ? "layer" : kind == Kind::kRms ? "rms" : "instance";
+}
+
 /// "2x3x9x8:216,72,8,1"
 std::string textOf(const TensorForm& form) {
   return fmt::format("{}:{}", fmt::join(form.extents, "x"), fmt::join(form.strides, ","));
@@ -88,6 +93,18 @@ std::string problemOf(const AttentionCall& c, Precision precision) {
                      textOf(c.v), textOf(c.y), c.scale, textOf("bias", c.bias), c.causal ? " causal" : "");
 }
 
+std::string problemOf(const PoolCall& c, Precision precision) {
+  return fmt::format("{} pool {} x={} y={} kernel={} strides={} dilations={} pads={};{}{}", c.isMax ? "max" : "mean",
+                     nameOf(precision), textOf(c.x), textOf(c.y), fmt::join(c.kernel, ","), fmt::join(c.strides, ","),
+                     fmt::join(c.dilations, ","), fmt::join(c.before, ","), fmt::join(c.after, ","),
+                     c.countsPads ? " counted" : "");
+}
+
+std::string problemOf(const NormCall& c, Precision precision) {
+  return fmt::format("{} norm {} x={} y={} epsilon={}{}", nameOf(c.kind), nameOf(precision), textOf(c.x), textOf(c.y),
+                     c.epsilon, c.shift ? " shift" : "");
+}
+
 std::vector<int64_t> elementsOf(const ConvCall& c) {
   std::vector<int64_t> elements{elementsOf(c.y), elementsOf(c.x), elementsOf(c.w)};
   if (c.bias) elements.push_back(c.y.extents[1]);
@@ -104,6 +121,16 @@ std::vector<int64_t> elementsOf(const ProductCall& c) {
 std::vector<int64_t> elementsOf(const AttentionCall& c) {
   std::vector<int64_t> elements{elementsOf(c.y), elementsOf(c.q), elementsOf(c.k), elementsOf(c.v)};
   if (c.bias) elements.push_back(elementsOf(*c.bias));
+  return elements;
+}
+
+std::vector<int64_t> elementsOf(const PoolCall& c) {
+  return {elementsOf(c.y), elementsOf(c.x)};
+}
+
+std::vector<int64_t> elementsOf(const NormCall& c) {
+  std::vector<int64_t> elements{elementsOf(c.y), elementsOf(c.x), c.x.extents[1]};
+  if (c.shift) elements.push_back(c.x.extents[1]);
   return elements;
 }
 

@@ -11,10 +11,14 @@ namespace pet::cuda {
 std::string problemOf(const ConvCall& call, Precision precision);
 std::string problemOf(const ProductCall& call, Precision precision);
 std::string problemOf(const AttentionCall& call, Precision precision);
+std::string problemOf(const PoolCall& call, Precision precision);
+std::string problemOf(const NormCall& call, Precision precision);
 
 /// How many elements a call's pointers point to, in their order.
 std::vector<int64_t> elementsOf(const ConvCall& call);
 std::vector<int64_t> elementsOf(const ProductCall& call);
 std::vector<int64_t> elementsOf(const AttentionCall& call);
+std::vector<int64_t> elementsOf(const PoolCall& call);
+std::vector<int64_t> elementsOf(const NormCall& call);
 
 }  // namespace pet::cuda

@@ -21,7 +21,7 @@ import build  # noqa: E402
 import zoo  # noqa: E402
 
 # What no lowering takes, and the session's nodes between programs, which the processor computes.
-BY_REFERENCE = {"ArgMax", "CumSum", "Not", "Select"}
+BY_REFERENCE = {"ArgMax", "CumSum"}
 PRECISIONS = ["fp32", "tf32", "fp16", "bf16"]
 REWRITTEN = set(build.SMALL) | set(build.OPERATORS_EXPORTED)  # planned rewritten as well
 APART = 39  # in the list of those others: one of so many for a part

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/cuda/open_gpu.h"
+#include "tests/unit/cuda_call_cases.h"
 #include "tests/unit/cuda_depthwise_cases.h"
 #include "tests/unit/cuda_rules_support.h"
 #include "tests/unit/cuda_store.h"
@@ -47,6 +48,22 @@ TEST(Gpu, KernelsWithTablesAreTheLibrarys) {
   auto device = openGpu({.searchSeconds = 0});
   ASSERT_TRUE(device) << device.error().message();
   expectTablesAreTheLibrarys(**device, 1e-6);
+}
+
+/// Those of which cuDNN's plan is the fastest; that others agree with our kernel is what choosing one asks for.
+TEST(Gpu, PoolsAndNormalisationsAreTheLibrarys) {
+  for (const auto& [precision, tolerance] : {std::pair(Precision::kFp32, 1e-5), {Precision::kFp16, 1e-2}}) {
+    auto device = openGpu({.precision = precision, .searchSeconds = kSearchSeconds});
+    ASSERT_TRUE(device) << device.error().message();
+    const int pools = expectPlansAgree<PoolCase>(**device, kPoolCases, tolerance,
+                                                 [&](const PoolCall& call) { return (*device)->pool(call); });
+    const int norms = expectPlansAgree<NormCase>(**device, kNormCases, tolerance,
+                                                 [&](const NormCall& call) { return (*device)->norm(call); });
+    const PlanCounts counts = (*device)->planCounts();
+    fmt::print("cuDNN is the fastest for {} pools and {} normalisations, {} plans of {} calls timed\n", pools, norms,
+               counts.timed, counts.chosen);
+    EXPECT_GT(counts.timed, counts.chosen);  // cuDNN has plans for some
+  }
 }
 
 /// A net of branches that are too small to fill a device, on several streams and on one, whichever is recorded.

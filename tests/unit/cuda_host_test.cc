@@ -103,6 +103,17 @@ TEST(CudaHost, WhatFollowsPoolsAndReductionsIsComputedWithThem) {
 }
 
 /// Nothing is kept between the inputs and the outputs.
+/// What Where means: not by -inf times 0.
+TEST(CudaHost, ConditionsChoose) {
+  auto device = deviceOf(Precision::kFp32, ThreadOrder::kForward);
+  const auto model = modelOn(device,
+                             "c: [5, 7]\n x: [5, 7]\n z: [5, 7]\n n = Not(c)\n m = Not(n)\n u = Relu(z)\n l = Log(u)\n"
+                             "a = Select(m, x)\n b = Select(n, l)\n s = Add(a, b)\n y = Exp(s)",
+                             true);
+  ASSERT_TRUE(model);
+  EXPECT_EQ(notesOf(*model).find("reference"), std::string::npos) << notesOf(*model);
+}
+
 TEST(CudaHost, WhatLiesApartIsReadWhereItIs) {
   auto device = deviceOf(Precision::kFp32, ThreadOrder::kForward);
   for (const char* name : {"softmax of a slice", "batch normalisation of a slice"})

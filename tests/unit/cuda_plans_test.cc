@@ -5,11 +5,13 @@
 #include <set>
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "runtime/cuda/depthwise.h"
 #include "runtime/cuda/open_gpu.h"
 #include "tests/unit/correction_cases.h"
+#include "tests/unit/cuda_call_cases.h"
 #include "tests/unit/cuda_depthwise_cases.h"
 #include "tests/unit/cuda_rules_support.h"
 #include "tests/unit/cuda_store.h"
@@ -439,6 +441,37 @@ TEST(CudaPlans, CompiledOnesAreRestored) {
     EXPECT_THAT(notesOf(**model), HasSubstr("cuDNN attention"));
     EXPECT_EQ((*device)->planCounts().chosen, 1 - start);
     EXPECT_EQ((*device)->planCounts().restored, start);
+  }
+}
+
+/// How many plans are timed for a call beside our kernel.
+template <class Case, class PlanOf>
+std::string plansBeside(std::span<const Case> cases, bool channelsLast, GpuDevice& device, PlanOf planOf) {
+  std::string found;
+  for (const Case& c : cases) {
+    const int before = device.planCounts().timed;
+    auto plan = planOf(callOf(c, channelsLast));
+    EXPECT_TRUE(plan) << c.name << ": " << plan.error().message();
+    found += fmt::format("{}: {}\n", c.name, device.planCounts().timed - before - 1);
+  }
+  return found;
+}
+
+TEST(CudaPlans, PoolsAndNormalisationsAreCompiledBesideOurKernels) {
+  if (!isThereADriver()) GTEST_SKIP() << "nothing is compiled without a driver";
+  for (Precision precision : {Precision::kFp32, Precision::kFp16, Precision::kBf16}) {
+    SCOPED_TRACE(nameOf(precision));
+    auto device = describedWithTimes("h200", precision);
+    ASSERT_TRUE(device);
+    const std::string pools =
+        plansBeside<PoolCase>(kPoolCases, true, *device, [&](const PoolCall& call) { return device->pool(call); });
+    const std::string norms =
+        plansBeside<NormCase>(kNormCases, true, *device, [&](const NormCall& call) { return device->norm(call); });
+    // Of images of one and three dimensions some precisions have plans, and some have not.
+    EXPECT_THAT(pools, HasSubstr("3 x 3, strides: 1\nunlike pads: 1\ngaps: 0\na window ends behind the pads: 0\n"
+                                 "a mean: 1\na mean with its pads: 1\na mean that ends behind its pads: 0\n"));
+    EXPECT_THAT(norms, HasSubstr("rows of 7: 1\nrows of 768: 1\nlong rows, no shift: 1\nroots of means of squares: 1\n"
+                                 "... shifted: 1\nimages: 1\nmany channels: 1\n"));
   }
 }
 

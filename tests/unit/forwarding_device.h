@@ -27,6 +27,8 @@ class ForwardingDevice : public Base {
     return other_->attention(call);
   }
   Expected<void> takes(const cuda::AttentionCall& call) override { return other_->takes(call); }
+  Expected<std::unique_ptr<cuda::Call>> pool(const cuda::PoolCall& call) override { return other_->pool(call); }
+  Expected<std::unique_ptr<cuda::Call>> norm(const cuda::NormCall& call) override { return other_->norm(call); }
   std::unique_ptr<cuda::Call> kernel(cuda::KernelSource source) override { return other_->kernel(std::move(source)); }
   Expected<void> finish() override { return other_->finish(); }
   void forget() override { other_->forget(); }

@@ -194,6 +194,85 @@ class AttentionDescription final : public Description {
   AttentionCall call_;
 };
 
+class PoolDescription final : public Description {
+ public:
+  explicit PoolDescription(PoolCall call) : call_(std::move(call)) {}
+
+  std::string describe(Graph& graph, Node& y) const override {
+    using Mode = fe::ResampleMode_t;
+    if (std::any_of(call_.dilations.begin(), call_.dilations.end(), [](int64_t d) { return d > 1; }))
+      return "windows with gaps, which cuDNN has not";
+    // A last window that ends behind the pads has fewer positions to count.
+    if (!call_.isMax && call_.countsPads && endsBehindPads()) return "windows that end behind the pads";
+    const Mode mean = call_.countsPads ? Mode::AVGPOOL_INCLUDE_PADDING : Mode::AVGPOOL_EXCLUDE_PADDING;
+    const auto attributes =
+        fe::graph::Resample_attributes()
+            .set_resampling_mode(call_.isMax ? Mode::MAXPOOL : mean)
+            .set_padding_mode(call_.isMax ? fe::PaddingMode_t::NEG_INF_PAD : fe::PaddingMode_t::ZERO_PAD)
+            .set_generate_index(false)
+            .set_window(call_.kernel)
+            .set_stride(call_.strides)
+            .set_pre_padding(call_.before)
+            .set_post_padding(call_.after);
+    y = graph.resample(graph.tensor(described(call_.x, kX)), attributes)[0];
+    return "";
+  }
+  std::string_view prefix() const override { return "pool "; }
+  const TensorForm& y() const override { return call_.y; }
+  std::string problem(Precision precision) const override { return problemOf(call_, precision); }
+  std::vector<int64_t> elements() const override { return elementsOf(call_); }
+
+ private:
+  bool endsBehindPads() const {
+    for (size_t d = 0; d < call_.kernel.size(); ++d) {
+      const int64_t padded = call_.x.extents[2 + d] + call_.before[d] + call_.after[d];
+      if ((call_.y.extents[2 + d] - 1) * call_.strides[d] + call_.kernel[d] > padded) return true;
+    }
+    return false;
+  }
+
+  PoolCall call_;
+};
+
+class NormDescription final : public Description {
+ public:
+  explicit NormDescription(NormCall call) : call_(std::move(call)) {}
+
+  std::string describe(Graph& graph, Node& y) const override {
+    using Kind = NormCall::Kind;
+    const Node x = graph.tensor(described(call_.x, kX));
+    const Node scale = graph.tensor(described(channelForm(call_.y), kW));
+    Node shift = call_.shift ? graph.tensor(described(channelForm(call_.y), kFirstFurther)) : nullptr;
+    switch (call_.kind) {
+      case Kind::kLayer:
+        y = graph.layernorm(x, scale, shift, with(graph, fe::graph::Layernorm_attributes()))[0];
+        return "";
+      case Kind::kInstance:
+        y = graph.instancenorm(x, scale, shift, with(graph, fe::graph::Instancenorm_attributes()))[0];
+        return "";
+      case Kind::kRms:
+        break;
+    }
+    auto attributes = with(graph, fe::graph::Rmsnorm_attributes());
+    if (shift) attributes.set_bias(shift);
+    y = graph.rmsnorm(x, scale, attributes)[0];
+    return "";
+  }
+  std::string_view prefix() const override { return "norm "; }
+  const TensorForm& y() const override { return call_.y; }
+  std::string problem(Precision precision) const override { return problemOf(call_, precision); }
+  std::vector<int64_t> elements() const override { return elementsOf(call_); }
+
+ private:
+  template <class Attributes>
+  Attributes with(Graph& graph, Attributes attributes) const {
+    Node epsilon = graph.tensor(call_.epsilon);
+    return attributes.set_forward_phase(fe::NormFwdPhase_t::INFERENCE).set_epsilon(epsilon);
+  }
+
+  NormCall call_;
+};
+
 /// At the device that is not there.
 fe::error_t aim(Graph& graph, const CudnnTarget& target) {
   if (target.handle) return {};
@@ -341,6 +420,14 @@ Expected<std::unique_ptr<Plans>> cudnnAttention(const AttentionCall& call,
   if (precision != Precision::kFp16 && precision != Precision::kBf16)
     return fail(ErrorKind::kUnsupported, "cuDNN is asked for attention in fp16 and bf16 only");
   return std::make_unique<CudnnPlans>(std::make_unique<AttentionDescription>(call), precision, target);
+}
+
+std::unique_ptr<Plans> cudnnPool(const PoolCall& call, Precision precision, const CudnnTarget& target) {
+  return std::make_unique<CudnnPlans>(std::make_unique<PoolDescription>(call), precision, target);
+}
+
+std::unique_ptr<Plans> cudnnNorm(const NormCall& call, Precision precision, const CudnnTarget& target) {
+  return std::make_unique<CudnnPlans>(std::make_unique<NormDescription>(call), precision, target);
 }
 
 std::string cudnnVersion() {

@@ -24,6 +24,11 @@ Expected<std::unique_ptr<Plans>> cudnnAttention(const AttentionCall& call,
                                                 Precision precision,
                                                 const CudnnTarget& target);
 
+/// Pools and normalisations. Their engines, too, are compiled when a plan is built; those of pools want channels
+/// innermost.
+std::unique_ptr<Plans> cudnnPool(const PoolCall& call, Precision precision, const CudnnTarget& target);
+std::unique_ptr<Plans> cudnnNorm(const NormCall& call, Precision precision, const CudnnTarget& target);
+
 /// "9.19.0"
 std::string cudnnVersion();
 

@@ -66,6 +66,14 @@ class DescribedDevice final : public LibraryDevice {
     asked_ = problemOf(call, precision());
     return LibraryDevice::attention(call);
   }
+  Expected<std::unique_ptr<Call>> pool(const PoolCall& call) override {
+    asked_ = problemOf(call, precision());
+    return LibraryDevice::pool(call);
+  }
+  Expected<std::unique_ptr<Call>> norm(const NormCall& call) override {
+    asked_ = problemOf(call, precision());
+    return LibraryDevice::norm(call);
+  }
   /// A device that is there has compiled what was timed.
   void forget() override {
     LibraryDevice::forget();

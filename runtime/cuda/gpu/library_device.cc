@@ -84,7 +84,10 @@ void Kernels::forget() {
 }
 
 MakeKernel LibraryDevice::makeAlone() {
-  return [this](const KernelSource& source) { return kernelAlone(source); };
+  return [this](const KernelSource& source) -> Expected<std::unique_ptr<Call>> {
+    if (searchSeconds() == 0) return kernel(source);  // nothing runs before finish()
+    return kernelAlone(source);
+  };
 }
 
 PlanCounts LibraryDevice::planCounts() const {
@@ -115,6 +118,14 @@ Expected<void> LibraryDevice::takes(const AttentionCall& call) {
   if (!plans) return tl::unexpected(plans.error());
   if (auto count = (*plans)->count(); !count) return tl::unexpected(count.error());
   return {};
+}
+
+Expected<std::unique_ptr<Call>> LibraryDevice::pool(const PoolCall& call) {
+  return chooser_.choose(*withKernels(cudnnPool(call, precision_, cudnn_), ownKernels(call), makeAlone()));
+}
+
+Expected<std::unique_ptr<Call>> LibraryDevice::norm(const NormCall& call) {
+  return chooser_.choose(*withKernels(cudnnNorm(call, precision_, cudnn_), ownKernels(call), makeAlone()));
 }
 
 std::unique_ptr<Call> LibraryDevice::kernel(KernelSource source) {

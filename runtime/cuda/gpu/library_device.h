@@ -65,6 +65,8 @@ class LibraryDevice : public GpuDevice {
   Expected<std::unique_ptr<Call>> product(const ProductCall& call) override;
   Expected<std::unique_ptr<Call>> attention(const AttentionCall& call) override;
   Expected<void> takes(const AttentionCall& call) override;
+  Expected<std::unique_ptr<Call>> pool(const PoolCall& call) override;
+  Expected<std::unique_ptr<Call>> norm(const NormCall& call) override;
   std::unique_ptr<Call> kernel(KernelSource source) override;
   void forget() override { kernels_.forget(); }
   /// A kernel that is timed: alone in its file, so that this is the same where it was timed before.

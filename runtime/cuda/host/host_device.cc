@@ -164,6 +164,12 @@ class HostDevice final : public Device {
     return chooser_.choose(*plans("attention", call, hostAttention));
   }
   Expected<void> takes(const AttentionCall&) override { return isTaken("attention"); }
+  Expected<std::unique_ptr<Call>> pool(const PoolCall& call) override {
+    return chooser_.choose(*withKernels(plans("pool", call, hostPool), ownKernels(call), makeKernel()));
+  }
+  Expected<std::unique_ptr<Call>> norm(const NormCall& call) override {
+    return chooser_.choose(*withKernels(plans("norm", call, hostNorm), ownKernels(call), makeKernel()));
+  }
 
   std::unique_ptr<Call> kernel(KernelSource source) override {
     auto& compiled = compiled_[source.name];

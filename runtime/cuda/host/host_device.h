@@ -40,8 +40,8 @@ struct HostOptions {
   /// Which plans leave a wrong number as they are timed. Null: none.
   std::function<bool(const std::string& plan)> isWrong = nullptr;
   double searchSeconds = std::numeric_limits<double>::infinity();  ///< for the plans of a call, by this machine's clock
-  /// "conv", "product", "attention": what the library has not; "attention after all": what it says that it has, and
-  /// then has not.
+  /// "conv", "product", "attention", "pool", "norm": what the library has not; "attention after all": what it says that
+  /// it has, and then has not.
   std::set<std::string> refused = {};
   int64_t bytes = std::numeric_limits<int64_t>::max();  ///< of memory
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -266,6 +267,87 @@ class HostAttention final : public Call {
   Storage storage_;
 };
 
+class HostPool final : public Call {
+ public:
+  HostPool(PoolCall call, Storage storage) : call_(std::move(call)), storage_(storage) {}
+  std::string name() const override { return "host pool"; }
+
+  void run(std::span<const Address> pointers, Address) override {
+    Numbers y(pointers[0], call_.y, storage_), x(pointers[1], call_.x, storage_);
+    forEach(call_.y.extents, [&](const Extents& v) { y.at(v) = static_cast<float>(of(v, x)); });
+    y.store();
+  }
+
+ private:
+  double of(const Extents& v, Numbers& x) const {
+    double largest = -std::numeric_limits<double>::infinity(), sum = 0;
+    int64_t count = 0;
+    Extents from = v;
+    forEach(call_.kernel, [&](const Extents& tap) {
+      bool isThere = true, isCounted = true;
+      for (size_t d = 0; d < tap.size(); ++d) {
+        const int64_t extent = call_.x.extents[2 + d];
+        const int64_t at = from[2 + d] = v[2 + d] * call_.strides[d] + tap[d] * call_.dilations[d] - call_.before[d];
+        isThere = isThere && at >= 0 && at < extent;
+        isCounted = isCounted && at < extent + call_.after[d];
+      }
+      if (isThere) {
+        largest = std::max(largest, double{x.at(from)});
+        sum += x.at(from);
+      }
+      count += call_.countsPads ? isCounted : isThere;
+    });
+    return call_.isMax ? largest : sum / static_cast<double>(count);
+  }
+
+  PoolCall call_;
+  Storage storage_;
+};
+
+class HostNorm final : public Call {
+ public:
+  HostNorm(NormCall call, Storage storage) : call_(std::move(call)), storage_(storage) {}
+  std::string name() const override { return "host norm"; }
+
+  void run(std::span<const Address> pointers, Address) override {
+    if (pointers[0] == pointers[1]) throw std::logic_error("a normalisation over what a library still reads");
+    const TensorForm channels{{call_.x.extents[1]}, {1}};
+    Numbers y(pointers[0], call_.y, storage_), x(pointers[1], call_.x, storage_),
+        scale(pointers[2], channels, storage_), shift(call_.shift ? pointers[3] : nullptr, channels, storage_);
+    Extents rows = call_.x.extents, row(rows.size(), 1);
+    for (size_t d = isOfImages() ? 2 : 1; d < (isOfImages() ? rows.size() : 2); ++d)
+      std::swap(rows[d], row[d]);
+    forEach(rows, [&](const Extents& r) {
+      auto forRow = [&](auto body) {
+        forEach(row, [&](Extents v) {
+          for (size_t d = 0; d < v.size(); ++d)
+            v[d] += r[d];
+          body(v);
+        });
+      };
+      const auto count = static_cast<double>(elementCount(row));
+      double mean = 0, variance = 0;
+      if (call_.kind != NormCall::Kind::kRms) forRow([&](const Extents& v) { mean += x.at(v) / count; });
+      forRow([&](const Extents& v) { variance += (x.at(v) - mean) * (x.at(v) - mean) / count; });
+      forRow([&](const Extents& v) {
+        const double normalised = (x.at(v) - mean) / std::sqrt(variance + call_.epsilon);
+        y.at(v) = static_cast<float>(normalised * scale.at({v[1]}) + (call_.shift ? shift.at({v[1]}) : 0));
+      });
+    });
+    y.store();
+  }
+
+ private:
+  bool isOfImages() const { return call_.kind == NormCall::Kind::kInstance; }
+
+  NormCall call_;
+  Storage storage_;
+};
+
+bool isChannelsLast(const TensorForm& form) {
+  return isInOrder(form, plan::channelsLastOrder(form.extents.size()));
+}
+
 }  // namespace
 
 Expected<std::unique_ptr<Call>> hostConv(const ConvCall& call, Storage storage) {
@@ -286,6 +368,18 @@ Expected<std::unique_ptr<Call>> hostAttention(const AttentionCall& call, Storage
     if (!isInRows(form, 16 / bytesOf(storage))) return fail(ErrorKind::kUnsupported, "rows that begin on no border");
   }
   return std::make_unique<HostAttention>(call, storage);
+}
+
+Expected<std::unique_ptr<Call>> hostPool(const PoolCall& call, Storage storage) {
+  if (!isChannelsLast(call.x) || !isChannelsLast(call.y))
+    return fail(ErrorKind::kUnsupported, "channels that lie apart");
+  return std::make_unique<HostPool>(call, storage);
+}
+
+Expected<std::unique_ptr<Call>> hostNorm(const NormCall& call, Storage storage) {
+  if (!isChannelsLast(call.x) || !isChannelsLast(call.y))
+    return fail(ErrorKind::kUnsupported, "channels that lie apart");
+  return std::make_unique<HostNorm>(call, storage);
 }
 
 }  // namespace pet::cuda

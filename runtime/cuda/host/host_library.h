@@ -10,5 +10,8 @@ namespace pet::cuda {
 Expected<std::unique_ptr<Call>> hostConv(const ConvCall& call, Storage storage);
 Expected<std::unique_ptr<Call>> hostProduct(const ProductCall& call, Storage storage);
 Expected<std::unique_ptr<Call>> hostAttention(const AttentionCall& call, Storage storage);
+/// As cuDNN, with channels innermost alone.
+Expected<std::unique_ptr<Call>> hostPool(const PoolCall& call, Storage storage);
+Expected<std::unique_ptr<Call>> hostNorm(const NormCall& call, Storage storage);
 
 }  // namespace pet::cuda
