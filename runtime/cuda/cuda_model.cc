@@ -33,7 +33,7 @@ struct CudaModel::State {
   void getReady();
   void runSteps();
   std::unique_ptr<Recording> record();
-  void recordBetween();
+  std::vector<std::function<void()>> recordBetween();
 
   std::shared_ptr<Device> device;
   std::unique_ptr<Planner> planner;
@@ -117,27 +117,33 @@ bool isOnDevice(const std::unique_ptr<Step>& step) {
   return dynamic_cast<const CallStep*>(step.get()) != nullptr;
 }
 
-/// Where some steps need the processor, all are on one stream: a recording of what is between two of them.
-void CudaModel::State::recordBetween() {
+/// Where some steps need the processor, all are on one stream: recordings of what is between two of them, and these.
+/// None: the device records nothing.
+std::vector<std::function<void()>> CudaModel::State::recordBetween() {
+  std::vector<std::function<void()>> found;
   auto& steps = planner->steps;
   for (auto first = steps.begin(); first != steps.end();) {
     const auto last = std::find_if_not(first, steps.end(), isOnDevice);
     if (first != last) {
       std::shared_ptr<Recording> recording =
-          device->record([=] { std::for_each(first, last, [](auto& s) { s->run(); }); });
-      if (!recording) return parts.clear();
-      parts.emplace_back([recording] { recording->run(); });
+          device->record([=] { std::for_each(first, last, [](auto& step) { step->run(); }); });
+      if (!recording) return {};
+      found.emplace_back([recording] { recording->run(); });
     }
-    if (last != steps.end()) parts.emplace_back([step = last->get()] { step->run(); });
+    if (last != steps.end()) found.emplace_back([step = last->get()] { step->run(); });
     first = last == steps.end() ? last : last + 1;
   }
+  return found;
 }
 
 /// The first time, libraries get ready; the second time is recorded.
 void CudaModel::State::getReady() {
   if (runs++ != 1) return;
-  if (!std::all_of(planner->steps.begin(), planner->steps.end(), isOnDevice)) return recordBetween();
-  if (std::shared_ptr<Recording> whole = record()) parts.emplace_back([whole] { whole->run(); });
+  if (!std::all_of(planner->steps.begin(), planner->steps.end(), isOnDevice)) {
+    parts = recordBetween();
+  } else if (std::shared_ptr<Recording> whole = record()) {
+    parts.emplace_back([whole] { whole->run(); });
+  }
 }
 
 void CudaModel::State::runSteps() {

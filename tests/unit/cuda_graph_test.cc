@@ -96,11 +96,11 @@ TEST(CudaGraph, AnEmptyOneShows) {
   EXPECT_GT(distanceFromReference(run), 1e-2);
 }
 
+const std::string kSums = "x: [3, 5]\n r = CumSum(x) axis=0\n t = Exp(r)\n s = CumSum(t) axis=1\n y = Relu(s)";
+
 TEST(CudaGraph, ThereIsOneBetweenNodesThatTheReferenceComputes) {
   Watched watched;
-  DeviceRun run =
-      runOf("a sum that goes on", "x: [3, 5]\n r = CumSum(x) axis=0\n t = Exp(r)\n s = CumSum(t) axis=1\n y = Relu(s)",
-            watchedDevice(watched));
+  DeviceRun run = runOf("sums that go on", kSums, watchedDevice(watched));
   ASSERT_TRUE(run.model);
   ASSERT_THAT(notesOf(*run.model), HasSubstr("CumSum, reference"));
   for (int number = 0; number < 4; ++number, changeInputs(run))
@@ -109,23 +109,27 @@ TEST(CudaGraph, ThereIsOneBetweenNodesThatTheReferenceComputes) {
   EXPECT_EQ(watched.replays, 3 * 2);
 }
 
-/// The failure has a name, and the runs behind it compute.
+/// The failure has a name, and the runs behind it compute: also where a recording before it did not fail.
 TEST(CudaGraph, AFailureWhileItIsRecordedEndsWithThatRun) {
-  Watched watched;
-  DeviceRun run = runOf("branches", kBranches, watchedDevice(watched));
-  EXPECT_LE(distanceFromReference(run), 1e-5);
-  watched.failsRecording = true;
-  std::vector<float> x(4 * 9 * 8), y(x.size());
-  const float* input = x.data();
-  float* output = y.data();
-  const auto failed = run.model->execute({&input, 1}, {&output, 1});
-  ASSERT_FALSE(failed);
-  EXPECT_THAT(failed.error().message(), HasSubstr("the launch of a kernel failed"));
-  EXPECT_THAT(failed.error().message(), HasSubstr("this processor"));
-  watched.failsRecording = false;
-  for (int number = 0; number < 3; ++number) {
-    changeInputs(run);
-    EXPECT_LE(distanceFromReference(run), 1e-5) << "run " << number;
+  for (const auto& [text, before] : {std::pair(kBranches, 0), {kSums, 0}, {kSums, 1}}) {
+    Watched watched;
+    watched.recordsBefore = before;
+    DeviceRun run = runOf(text, text, watchedDevice(watched));
+    EXPECT_LE(distanceFromReference(run), 1e-5);
+    watched.failsRecording = true;
+    std::vector<float> x(4 * 9 * 8), y(x.size());  // enough for each
+    const float* input = x.data();
+    float* output = y.data();
+    const auto failed = run.model->execute({&input, 1}, {&output, 1});
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(watched.recordings, before + 1);
+    EXPECT_THAT(failed.error().message(), HasSubstr("the launch of a kernel failed"));
+    EXPECT_THAT(failed.error().message(), HasSubstr("this processor"));
+    watched.failsRecording = false;
+    for (int number = 0; number < 3; ++number) {
+      changeInputs(run);
+      EXPECT_LE(distanceFromReference(run), 1e-5) << "run " << number;
+    }
   }
 }
 
