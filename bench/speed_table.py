@@ -258,6 +258,7 @@ OF_LATEST = {  # table: (what its result says it is of, lines)
     "cliffs_elsewhere": ("cliffs_elsewhere", cliffs_lines),
     "cliffs_intel": ("cliffs_intel", cliffs_lines),
     "engine_zoo": ("engine_zoo", engine_lines),
+    "engine_zoo_intel": ("engine_zoo_intel", engine_lines),
     "exports": ("exports", exports_lines),
     "exports_deployed": ("exports_deployed", exports_lines),
     "exports_keras": ("exports_keras", exports_lines),
@@ -271,7 +272,7 @@ OF_LATEST = {  # table: (what its result says it is of, lines)
     "zoo_by_size": ("zoo", zoo_tables.by_size),
     "zoo_each": ("zoo", zoo_tables.each),
 }
-FIGURES = {"cost": "cases", "predictor": "devices", **dict.fromkeys([*BY_MODEL, "zoo", "engine_zoo", "exports", "exports_deployed", "exports_keras", "exports_paddle_jax", "cliffs", "cliffs_elsewhere", "cliffs_intel", "families", "families_intel", "families_openvino", "families_mnn"], "models")}  # by what a result is of
+FIGURES = {"cost": "cases", "predictor": "devices", **dict.fromkeys([*BY_MODEL, "zoo", "engine_zoo", "engine_zoo_intel", "exports", "exports_deployed", "exports_keras", "exports_paddle_jax", "cliffs", "cliffs_elsewhere", "cliffs_intel", "families", "families_intel", "families_openvino", "families_mnn"], "models")}  # by what a result is of
 
 
 def read_results(folder):
