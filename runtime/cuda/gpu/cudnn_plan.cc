@@ -123,9 +123,22 @@ class Description {
   virtual std::vector<int64_t> elements() const = 0;
 };
 
-class ConvDescription final : public Description {
+/// What all say of their calls.
+template <class CallKind>
+class DescriptionOf : public Description {
  public:
-  explicit ConvDescription(ConvCall call) : call_(std::move(call)) {}
+  explicit DescriptionOf(CallKind call) : call_(std::move(call)) {}
+  const TensorForm& y() const override { return call_.y; }
+  std::string problem(Precision precision) const override { return problemOf(call_, precision); }
+  std::vector<int64_t> elements() const override { return elementsOf(call_); }
+
+ protected:
+  const CallKind call_;
+};
+
+class ConvDescription final : public DescriptionOf<ConvCall> {
+ public:
+  using DescriptionOf::DescriptionOf;
 
   std::string describe(Graph& graph, Node& y) const override {
     y = convolution(graph);
@@ -146,9 +159,6 @@ class ConvDescription final : public Description {
     return precision == Precision::kFp32 && (call_.bias || call_.added || call_.activation);
   }
   std::string_view prefix() const override { return call_.transposed ? "dgrad " : ""; }
-  const TensorForm& y() const override { return call_.y; }
-  std::string problem(Precision precision) const override { return problemOf(call_, precision); }
-  std::vector<int64_t> elements() const override { return elementsOf(call_); }
 
  private:
   Node convolution(Graph& graph) const {
@@ -165,13 +175,11 @@ class ConvDescription final : public Description {
         .set_stride(call_.strides)
         .set_dilation(call_.dilations);
   }
-
-  ConvCall call_;
 };
 
-class AttentionDescription final : public Description {
+class AttentionDescription final : public DescriptionOf<AttentionCall> {
  public:
-  explicit AttentionDescription(AttentionCall call) : call_(std::move(call)) {}
+  using DescriptionOf::DescriptionOf;
 
   std::string describe(Graph& graph, Node& y) const override {
     int64_t next = kX;
@@ -186,24 +194,17 @@ class AttentionDescription final : public Description {
     return "";
   }
   std::string_view prefix() const override { return "attention "; }
-  const TensorForm& y() const override { return call_.y; }
-  std::string problem(Precision precision) const override { return problemOf(call_, precision); }
-  std::vector<int64_t> elements() const override { return elementsOf(call_); }
-
- private:
-  AttentionCall call_;
 };
 
-class PoolDescription final : public Description {
+class PoolDescription final : public DescriptionOf<PoolCall> {
  public:
-  explicit PoolDescription(PoolCall call) : call_(std::move(call)) {}
+  using DescriptionOf::DescriptionOf;
 
   std::string describe(Graph& graph, Node& y) const override {
     using Mode = fe::ResampleMode_t;
     if (std::any_of(call_.dilations.begin(), call_.dilations.end(), [](int64_t d) { return d > 1; }))
       return "windows with gaps, which cuDNN has not";
-    // A last window that ends behind the pads has fewer positions to count.
-    if (!call_.isMax && call_.countsPads && endsBehindPads()) return "windows that end behind the pads";
+    if (endsBehindPads()) return "windows that end behind the pads, which cuDNN has not";
     const Mode mean = call_.countsPads ? Mode::AVGPOOL_INCLUDE_PADDING : Mode::AVGPOOL_EXCLUDE_PADDING;
     const auto attributes =
         fe::graph::Resample_attributes()
@@ -218,9 +219,6 @@ class PoolDescription final : public Description {
     return "";
   }
   std::string_view prefix() const override { return "pool "; }
-  const TensorForm& y() const override { return call_.y; }
-  std::string problem(Precision precision) const override { return problemOf(call_, precision); }
-  std::vector<int64_t> elements() const override { return elementsOf(call_); }
 
  private:
   bool endsBehindPads() const {
@@ -230,13 +228,11 @@ class PoolDescription final : public Description {
     }
     return false;
   }
-
-  PoolCall call_;
 };
 
-class NormDescription final : public Description {
+class NormDescription final : public DescriptionOf<NormCall> {
  public:
-  explicit NormDescription(NormCall call) : call_(std::move(call)) {}
+  using DescriptionOf::DescriptionOf;
 
   std::string describe(Graph& graph, Node& y) const override {
     using Kind = NormCall::Kind;
@@ -259,9 +255,6 @@ class NormDescription final : public Description {
     return "";
   }
   std::string_view prefix() const override { return "norm "; }
-  const TensorForm& y() const override { return call_.y; }
-  std::string problem(Precision precision) const override { return problemOf(call_, precision); }
-  std::vector<int64_t> elements() const override { return elementsOf(call_); }
 
  private:
   template <class Attributes>
@@ -269,8 +262,6 @@ class NormDescription final : public Description {
     Node epsilon = graph.tensor(call_.epsilon);
     return attributes.set_forward_phase(fe::NormFwdPhase_t::INFERENCE).set_epsilon(epsilon);
   }
-
-  NormCall call_;
 };
 
 /// At the device that is not there.
