@@ -10,7 +10,7 @@ Of the tables models, models_intel, models_ort_1_20_1, models_ort_1_23_2, models
 a model's result is the latest, by the files' names. Of the first eight it is what `bench/models.py --json` writes, with --device for the others than ONNX Runtime, and --python for other versions. Of cost,
 cliffs, families, exports, predictor, zoo and engine_zoo the latest file counts: what `bench/apply_cost.py --json`, `bench/models.py --cliffs --measure --json`,
 `bench/models.py --families --json` (with --device families_openvino and families_mnn), `bench/models.py --onnx FOLDER --json`, `bench/predictor.py --json`, `bench/zoo.py --json` and `bench/engine.py --json` write. "table" in the
-file tells cliffs and families on an AMD, on an Intel (cliffs_intel, families_intel), and on a processor that no sample is of (cliffs_elsewhere) apart; zoo has
+file tells cliffs, families and engine_zoo on an AMD, on an Intel (cliffs_intel, families_intel, engine_zoo_intel), and on a processor that no sample is of (cliffs_elsewhere) apart; zoo has
 several tables (zoo_tables.py). The others state their figures by model:
 
     unseen, two_threads:  {"ratio": 1.42}; {} where no rule fires
