@@ -38,16 +38,14 @@ std::string normResult(NormCall::Kind kind, const std::string& scale, const std:
 }
 
 RowKernel rowKernel(const NormCall& call) {
-  const bool ofImages = call.kind == NormCall::Kind::kInstance;
   const Extents& extents = call.x.extents;
   RowKernel kernel;
   kernel.x = plan::strided(extents, call.x.strides);
   kernel.to = plan::strided(extents, call.y.strides);
+  kernel.reduced = call.rowDimensions();
   int64_t count = 1;
-  for (size_t d = ofImages ? 2 : 1; d < (ofImages ? extents.size() : 2); ++d) {
-    kernel.reduced.push_back(d);
+  for (size_t d : kernel.reduced)
     count *= extents[d];
-  }
   kernel.passes = normPasses(call.kind, count, call.epsilon);
   kernel.result = normResult(call.kind, "e0", call.shift ? "e1" : "");
   Extents channels(extents.size(), 1);

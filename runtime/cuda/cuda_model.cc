@@ -113,9 +113,13 @@ std::unique_ptr<Recording> CudaModel::State::record() {
   return *best[1] < *best[0] ? std::move(alone) : std::move(beside);
 }
 
+namespace {
+
 bool isOnDevice(const std::unique_ptr<Step>& step) {
   return dynamic_cast<const CallStep*>(step.get()) != nullptr;
 }
+
+}  // namespace
 
 /// Where some steps need the processor, all are on one stream: recordings of what is between two of them, and these.
 /// None: the device records nothing.

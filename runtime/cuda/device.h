@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -86,6 +87,14 @@ struct NormCall {
   TensorForm x, y;  ///< of equal extents, of rank 3 and more
   float epsilon = 0;
   bool shift = false;
+
+  /// Those that a row runs over.
+  std::vector<size_t> rowDimensions() const {
+    if (kind != Kind::kInstance) return {1};
+    std::vector<size_t> dimensions(x.extents.size() - 2);
+    std::iota(dimensions.begin(), dimensions.end(), size_t{2});
+    return dimensions;
+  }
 };
 
 /// What a device does with pointers: a library's plan, or a kernel of ours. Queued; it does not wait for the end.

@@ -58,14 +58,14 @@ bool lowerPool(Planner& p, int n, const Epilogue& e) {
   Place to = corrected ? *corrected : p.create(inOrder(p.extents({n, 0}), memoryOrder(from.access)));
   const PoolCall call = poolCall(p, n, from, to);
   const bool isOnBorders = from.access.offset % p.alignment() == 0 && to.access.offset % p.alignment() == 0;
-  auto plan = e.isEmpty() && isOnBorders ? std::optional(p.device().pool(call)) : std::nullopt;
-  if (plan && *plan) {
-    p.note(n, noteOf(***plan));
-    p.emitCall(std::move(**plan), to, Windows::argumentsOf(to, from));
+  std::unique_ptr<Call> plan;
+  if (e.isEmpty() && isOnBorders) plan = p.device().pool(call).value_or(nullptr);
+  p.note(n, plan ? noteOf(*plan) : kOwnKernel);
+  if (plan) {
+    p.emitCall(std::move(plan), to, Windows::argumentsOf(to, from));
   } else {
     Windows windows(p, windowKernel(call), from, to);
     windows.emit(windows.after("r", e, channelDimension(p, n)));
-    p.note(n, kOwnKernel);
   }
   p.define(e.result, std::move(to));
   return true;

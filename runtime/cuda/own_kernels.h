@@ -29,7 +29,8 @@ OwnKernels ownKernels(const ProductCall& call);
 OwnKernels ownKernels(const PoolCall& call);
 OwnKernels ownKernels(const NormCall& call);
 
-/// A library's plans, and these kernels right behind the first of them, so that they are timed early, or in front.
+/// A library's plans, and these kernels right behind the first of them, so that they are timed early, or in front of
+/// it.
 std::unique_ptr<Plans> withKernels(std::unique_ptr<Plans> library, OwnKernels kernels, MakeKernel make);
 
 }  // namespace pet::cuda

@@ -8,7 +8,6 @@
 
 #include "runtime/cuda/gpu/library_device.h"
 #include "runtime/cuda/made_up.h"
-#include "runtime/cuda/problem.h"
 
 namespace pet::cuda {
 namespace {
@@ -54,26 +53,6 @@ class DescribedDevice final : public LibraryDevice {
     return kernels_.uses();
   }
 
-  Expected<std::unique_ptr<Call>> conv(const ConvCall& call) override {
-    asked_ = problemOf(call, precision());
-    return LibraryDevice::conv(call);
-  }
-  Expected<std::unique_ptr<Call>> product(const ProductCall& call) override {
-    asked_ = problemOf(call, precision());
-    return LibraryDevice::product(call);
-  }
-  Expected<std::unique_ptr<Call>> attention(const AttentionCall& call) override {
-    asked_ = problemOf(call, precision());
-    return LibraryDevice::attention(call);
-  }
-  Expected<std::unique_ptr<Call>> pool(const PoolCall& call) override {
-    asked_ = problemOf(call, precision());
-    return LibraryDevice::pool(call);
-  }
-  Expected<std::unique_ptr<Call>> norm(const NormCall& call) override {
-    asked_ = problemOf(call, precision());
-    return LibraryDevice::norm(call);
-  }
   /// A device that is there has compiled what was timed.
   void forget() override {
     LibraryDevice::forget();
@@ -117,6 +96,8 @@ class DescribedDevice final : public LibraryDevice {
   void queueDownload(Address, Address, int64_t) override {}
 
  private:
+  void asks(std::string problem) override { asked_ = std::move(problem); }
+
   static constexpr const char* kNotThere = "the device is not there";
 
   std::string name_, identity_;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "runtime/cuda/gpu/rtc.h"
+#include "runtime/cuda/problem.h"
 
 namespace pet::cuda {
 namespace {
@@ -97,19 +98,34 @@ PlanCounts LibraryDevice::planCounts() const {
   return counts;
 }
 
+template <class CallKind>
+Expected<std::unique_ptr<Call>> LibraryDevice::choose(const CallKind& call, std::unique_ptr<Plans> library) {
+  asks(problemOf(call, precision_));
+  return chooser_.choose(*withKernels(std::move(library), ownKernels(call), makeAlone()));
+}
+
 Expected<std::unique_ptr<Call>> LibraryDevice::conv(const ConvCall& call) {
-  return chooser_.choose(*withKernels(cudnnConv(call, precision_, cudnn_), ownKernels(call), makeAlone()));
+  return choose(call, cudnnConv(call, precision_, cudnn_));
 }
 
 Expected<std::unique_ptr<Call>> LibraryDevice::product(const ProductCall& call) {
   auto plans = cublasProduct(call, precision_, cublas_);
   if (!plans) return tl::unexpected(plans.error());
-  return chooser_.choose(*withKernels(std::move(*plans), ownKernels(call), makeAlone()));
+  return choose(call, std::move(*plans));
+}
+
+Expected<std::unique_ptr<Call>> LibraryDevice::pool(const PoolCall& call) {
+  return choose(call, cudnnPool(call, precision_, cudnn_));
+}
+
+Expected<std::unique_ptr<Call>> LibraryDevice::norm(const NormCall& call) {
+  return choose(call, cudnnNorm(call, precision_, cudnn_));
 }
 
 Expected<std::unique_ptr<Call>> LibraryDevice::attention(const AttentionCall& call) {
   auto plans = cudnnAttention(call, precision_, cudnn_);
   if (!plans) return tl::unexpected(plans.error());
+  asks(problemOf(call, precision_));
   return chooser_.choose(**plans);
 }
 
@@ -118,14 +134,6 @@ Expected<void> LibraryDevice::takes(const AttentionCall& call) {
   if (!plans) return tl::unexpected(plans.error());
   if (auto count = (*plans)->count(); !count) return tl::unexpected(count.error());
   return {};
-}
-
-Expected<std::unique_ptr<Call>> LibraryDevice::pool(const PoolCall& call) {
-  return chooser_.choose(*withKernels(cudnnPool(call, precision_, cudnn_), ownKernels(call), makeAlone()));
-}
-
-Expected<std::unique_ptr<Call>> LibraryDevice::norm(const NormCall& call) {
-  return chooser_.choose(*withKernels(cudnnNorm(call, precision_, cudnn_), ownKernels(call), makeAlone()));
 }
 
 std::unique_ptr<Call> LibraryDevice::kernel(KernelSource source) {

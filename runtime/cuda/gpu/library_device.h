@@ -85,6 +85,9 @@ class LibraryDevice : public GpuDevice {
     return kernels_.compile(storageOf(precision_), cudnn_.architecture, store_.get());
   }
 
+  /// Plans of this call are what is timed from now on (problemOf()).
+  virtual void asks(std::string) {}
+
   static constexpr int kStreams = 4;
 
   int64_t threads_ = 0;            ///< that run at once
@@ -96,6 +99,9 @@ class LibraryDevice : public GpuDevice {
 
  private:
   MakeKernel makeAlone();
+  /// Of the library's plans and kernels of ours.
+  template <class CallKind>
+  Expected<std::unique_ptr<Call>> choose(const CallKind& call, std::unique_ptr<Plans> library);
 
   Precision precision_;
   std::shared_ptr<PlanStore> store_;

@@ -315,7 +315,7 @@ class HostNorm final : public Call {
     Numbers y(pointers[0], call_.y, storage_), x(pointers[1], call_.x, storage_),
         scale(pointers[2], channels, storage_), shift(call_.shift ? pointers[3] : nullptr, channels, storage_);
     Extents rows = call_.x.extents, row(rows.size(), 1);
-    for (size_t d = isOfImages() ? 2 : 1; d < (isOfImages() ? rows.size() : 2); ++d)
+    for (size_t d : call_.rowDimensions())
       std::swap(rows[d], row[d]);
     forEach(rows, [&](const Extents& r) {
       auto forRow = [&](auto body) {
@@ -338,8 +338,6 @@ class HostNorm final : public Call {
   }
 
  private:
-  bool isOfImages() const { return call_.kind == NormCall::Kind::kInstance; }
-
   NormCall call_;
   Storage storage_;
 };
