@@ -33,7 +33,7 @@ bool areSame(const Constant& a, const Constant& b) {
 class CounterpartFinder {
  public:
   CounterpartFinder(const View& original, const View& rewritten)
-      : original_(original), rewritten_(rewritten), constant_(constantNodes(rewritten.program)) {
+      : original_(original), rewritten_(rewritten), constant_(knownNodes(rewritten.program)) {
     for (const auto& [value, name] : original.names)
       byName_.emplace(name, value);
     const auto& nodes = original.program.nodes();

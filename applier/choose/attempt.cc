@@ -40,7 +40,7 @@ struct Operator {
 };
 
 std::vector<Operator> operatorsOf(const Program& program) {
-  const std::vector<bool> constant = constantNodes(program);
+  const std::vector<bool> constant = knownNodes(program);
   std::vector<Operator> operators;
   for (size_t i = 0; i < program.nodes().size(); ++i) {
     const Node& n = program.nodes()[i];

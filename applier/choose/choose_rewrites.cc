@@ -88,6 +88,24 @@ std::vector<CostEstimate> withAll(std::vector<CostEstimate> costs, double second
   return costs;
 }
 
+/// Of what the replacement computes at each run of nothing but sizes that are left open, such as matrices of
+/// interpolation, the elements beside those of the results. The operator that it replaces takes as long for each.
+double shareMade(const Rewrite& r, const Bindings& sizes) {
+  const std::vector<bool> constant = constantNodes(r.replacement);
+  auto elementsOf = [&](const Shape& shape) {
+    const auto extents = evaluate(shape, sizes);
+    return extents ? static_cast<double>(elementCount(*extents)) : 0;
+  };
+  double made = 0, results = 0;
+  for (size_t i = 0; i < constant.size(); ++i) {
+    const Node& n = r.replacement.nodes()[i];
+    if (constant[i] && !asConstants(n.shapes[0])) made += elementsOf(n.shapes[0]);
+  }
+  for (Value v : r.replacement.outputs())
+    results += elementsOf(r.replacement.shape(v));
+  return results > 0 ? made / results : 0;
+}
+
 std::vector<Rewrite> chosenByCost(const Graph& graph,
                                   const MatchIndex& index,
                                   const std::vector<SiteRule>& siteRules,
@@ -105,7 +123,12 @@ std::vector<Rewrite> chosenByCost(const Graph& graph,
     auto rewrite = rewriteAt(graph, index, c, policy, earlier);
     if (rewrite) {
       const double sizes = costs.sizeStepSeconds * static_cast<double>(rewrite->sizeSteps);
-      candidates.push_back({withAll(c.costs, sizes), std::move(*rewrite)});
+      std::vector<CostEstimate> estimates = withAll(c.costs, sizes);
+      for (size_t s = 0; s < estimates.size(); ++s) {
+        const double made = shareMade(*rewrite, index.sizes().samples()[s]);
+        if (made > 0) estimates[s] = estimates[s].with(made * estimates[s].pattern);
+      }
+      candidates.push_back({std::move(estimates), std::move(*rewrite)});
     } else {
       Reason reason = rewrite.error();
       if (isUnlocked(reason.kind)) enterGain(c.costs[typical], reason);

@@ -22,7 +22,7 @@ bool holds(const std::vector<int>& sorted, int node) {
 /// What the layout operators that rewriting left in a view write, at these sizes.
 int64_t movedBytes(const View& view, const Bindings& sizes) {
   const auto& nodes = view.program.nodes();
-  std::vector<bool> constant = constantNodes(view.program);
+  std::vector<bool> constant = knownNodes(view.program);
   int64_t bytes = 0;
   for (size_t i = 0; i < nodes.size(); ++i) {
     const Node& n = nodes[i];

@@ -46,7 +46,7 @@ struct NodeFigures {
 
 /// Of each node. Throws OverflowError.
 std::vector<NodeFigures> figuresOf(const View& view, const Bindings& sizes) {
-  const std::vector<bool> constant = constantNodes(view.program);
+  const std::vector<bool> constant = knownNodes(view.program);
   std::vector<NodeFigures> figures(constant.size());
   for (size_t i = 0; i < constant.size(); ++i) {
     const Node& n = view.program.nodes()[i];

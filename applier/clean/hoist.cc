@@ -80,7 +80,7 @@ class Hoister {
   explicit Hoister(const View& view)
       : view_(view),
         readers_(readers(view.program)),
-        constant_(constantNodes(view.program)),
+        constant_(knownNodes(view.program)),
         required_(view.program.outputs().begin(), view.program.outputs().end()) {}
   std::optional<View> run();
 

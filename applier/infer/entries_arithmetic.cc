@@ -207,6 +207,34 @@ void entriesOfReciprocal(NodeInference& n) {
       n, [](const Dim& d) { return d; }, [](double x) { return 1 / x; });
 }
 
+/// A root or a power of whole numbers that is a whole number, too, as of the side of a square grid. Others differ in
+/// the last place from one engine to the next.
+double wholePower(double x, double exponent) {
+  constexpr double kMostWhole = 0x1p24;  // up to here float has all whole numbers
+  const double power = exponent == 0.5 ? std::sqrt(x) : std::pow(x, exponent);
+  const bool isWhole = x >= 0 && std::floor(x) == x && x <= kMostWhole && std::floor(power) == power &&
+                       power <= kMostWhole && (exponent == 0.5 || (exponent >= 0 && std::floor(exponent) == exponent));
+  return isWhole ? power : std::numeric_limits<double>::quiet_NaN();
+}
+
+/// The exponent may be of another type than the base, of which the result is.
+void entriesOfPow(NodeInference& n) {
+  auto numberOf = [](const SizeEntry& e) -> std::optional<double> {
+    if (const auto* x = std::get_if<double>(&e)) return *x;
+    const auto* d = std::get_if<Dim>(&e);
+    const auto k = d ? d->asConstant() : std::nullopt;
+    return k ? std::optional(static_cast<double>(*k)) : std::nullopt;
+  };
+  const ElementType element = n.results()[0].element;
+  mapEntries(n, [&](const std::vector<SizeEntry>& entries) -> SizeEntry {
+    const auto x = numberOf(entries[0]), exponent = numberOf(entries[1]);
+    if (!x || !exponent) return kUnknownEntry;
+    const double power = wholePower(*x, *exponent);
+    if (std::isnan(power)) return kUnknownEntry;
+    return rangeOf(element) ? fitted(Dim(static_cast<int64_t>(power)), element) : fitted(power, element);
+  });
+}
+
 SizeEntry truth(std::optional<bool> value) {
   return value ? SizeEntry(Dim(*value ? 1 : 0)) : kUnknownEntry;
 }
@@ -391,6 +419,7 @@ constexpr EntryRule kArithmeticEntryRules[] = {
     {"Neg", entriesOfNeg},
     {"Not", entriesOfNot},
     {"Or", entriesOfOr},
+    {"Pow", entriesOfPow},
     {"Range", entriesOfRange},
     {"Reciprocal", entriesOfReciprocal},
     {"ReduceMax", entriesOfReduceMax},

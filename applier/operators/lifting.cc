@@ -215,11 +215,8 @@ Value Lifting::node(const OpRow& op, std::vector<Value> operands, Attributes att
       !movesValues(op) && !negates && !takesIndices(op) && !operands.empty() && !isComputed(element(operands[0]));
   if (computes && !takesSums())
     refuse(fmt::format("{} computes, and {} is no floating point", op.name, str(element(operands[0]))));
-  const bool isOfConstants =
-      !operands.empty() && std::all_of(operands.begin(), operands.end(), [&](Value o) { return isConstant(o); });
   auto v = builder_.add(op, std::move(operands), std::move(attributes), {freshName()}, {.origin = position_});
   if (!v) refuse(v.error().message());
-  if (isOfConstants && !asConstants(shape(*v))) refuse("a constant of extents that the model leaves open");
   for (const Dim& d : builder_.program().shape(*v)) {
     if (d.asConstant().value_or(0) < 0)
       refuse(fmt::format("{} would have the extents {}", op.name, str(builder_.program().shape(*v))));
@@ -348,6 +345,13 @@ Value Lifting::constant(const Tensor<double>& tensor, Value like) const {
 
 Value Lifting::constant(const Tensor<double>& tensor, ElementType element) const {
   return builder_.constant(freshName(), Constant::rounded(element, tensor));
+}
+
+Value Lifting::identity(const Expr& extent, ElementType element) const {
+  auto v =
+      builder_.add(*findOp(ops::kEye.text), {}, {{"extent", extent}}, {freshName()}, {.origin = position_}, element);
+  if (!v) refuse(v.error().message());
+  return *v;
 }
 
 Value Lifting::asNumbers(Value condition, ElementType to) const {

@@ -105,6 +105,8 @@ class Lifting {
   /// A constant that ONNX does not hold as such, in the element type of `like`.
   Value constant(const Tensor<double>& tensor, Value like) const;
   Value constant(const Tensor<double>& tensor, ElementType element) const;
+  /// An identity matrix, of which the model may leave the extent open.
+  Value identity(const Expr& extent, ElementType element) const;
   /// 1 where a condition holds and 0 elsewhere, of a type; and the condition of which a value is that.
   Value asNumbers(Value condition, ElementType to) const;
   std::optional<Value> conditionOf(Value numbers) const;

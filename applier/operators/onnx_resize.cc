@@ -191,10 +191,30 @@ void writeResize(const Emission& e, const OnnxRow& row) {
   e.last("Resize", form.operands, form.attributes);
 }
 
+// --- Eye, which is resized to a matrix of interpolation where sizes are left open. ---
+
+std::vector<Value> readEyeLike(const Lifting& l, const OnnxRow&) {
+  const Shape& shape = l.inferredShape(0);
+  if (shape.size() != 2 || shape[0] != shape[1] || !shape[0].isAffine()) Lifting::refuse("no square");
+  if (l.integer("k", 0) != 0) Lifting::refuse("another diagonal");
+  const auto element = static_cast<ElementType>(l.integer("dtype", 0));
+  if (!isComputed(element)) Lifting::refuse("an identity matrix of integers, or of a type that is not said");
+  return {l.identity(shape[0].affine(), element)};
+}
+
+/// ONNX Runtime's EyeLike makes neither float16 nor bfloat16.
+void writeEyeLike(const Emission& e, const OnnxRow&) {
+  if (e.element() != ElementType::kFloat && e.element() != ElementType::kDouble)
+    throw NotEmitted{fmt::format("an identity matrix of an open extent in {}", str(e.element()))};
+  const std::string zeros = e.step("ConstantOfShape", {e.sizes("extents", e.outputShape())});
+  e.last("EyeLike", {zeros}, {{"dtype", static_cast<int64_t>(e.element())}});
+}
+
 using A = OnnxAttribute;
 
 const OnnxRow kOnnxResizeRows[] = {
     {.op = "Resize", .read = readResize, .write = writeResize},
+    {.op = "Eye", .type = "EyeLike", .since = 9, .read = readEyeLike, .write = writeEyeLike},
     {.type = "Upsample", .attributes = {A::text("mode", "nearest")}, .read = readResize, .write = nullptr},
 };
 

@@ -233,7 +233,7 @@ EmissionTrial tryEmission(const Program& replacement, int64_t opset, ElementType
   scratch.opset = opset;
   TakenNames taken;
   NodeSink sink(scratch, element, taken, sizes);
-  auto constant = constantNodes(replacement);
+  auto constant = knownNodes(replacement);
   for (int i = 0; i < static_cast<int>(replacement.nodes().size()); ++i) {
     const Node& n = replacement.nodes()[static_cast<size_t>(i)];
     // Empty values never reach the model.

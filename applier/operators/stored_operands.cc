@@ -204,7 +204,7 @@ EmissionTrial tryEmission(const View& view, int64_t opset, const OpenSizes& size
   scratch.opset = opset;
   TakenNames taken;
   NodeSink sink(scratch, ElementType::kFloat, taken, sizes);
-  const std::vector<bool> constant = constantNodes(view.program);
+  const std::vector<bool> constant = knownNodes(view.program);
   ConstantEvaluator constants(view);
   auto evaluated = [&](Value v) {
     auto c = constants.value(v);

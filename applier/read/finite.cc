@@ -80,7 +80,7 @@ class FiniteValues {
         view_(view),
         inference_(inference),
         constants_(view),
-        isConstant_(constantNodes(view.program)),
+        isConstant_(knownNodes(view.program)),
         state_(view.program.nodes().size()) {
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
       for (const std::string& name : graph.nodes[i].outputs)

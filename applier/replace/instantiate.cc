@@ -147,14 +147,19 @@ int64_t elements(const Shape& shape) {
 }
 
 /// No weight, nor what it is computed from, is larger than a model can hold: a rule for tiny maps may fit a large one.
-/// And none depends on an extent that the model leaves open.
+/// And none of the model's depends on an extent that the model leaves open. What the rule makes of nothing may, as a
+/// matrix of interpolation does, which the model then computes in each run.
 Expected<void> checkWeights(const Program& program) {
-  auto constant = constantNodes(program);
-  for (size_t i = 0; i < program.nodes().size(); ++i) {
-    const Node& n = program.nodes()[i];
+  const std::vector<bool> constant = constantNodes(program);
+  std::vector<bool> isOfModel;
+  for (const Node& n : program.nodes()) {
+    const size_t i = isOfModel.size();
+    isOfModel.push_back(n.is(ops::kInput) || std::any_of(n.operands.begin(), n.operands.end(), [&](Value v) {
+                          return isOfModel[static_cast<size_t>(v.node)];
+                        }));
     if (!constant[i] || n.is(ops::kInput)) continue;
     for (const Shape& s : n.shapes) {
-      if (!asConstants(s))
+      if (isOfModel[i] && !asConstants(s))
         return fail(ErrorKind::kCheck, fmt::format("its weights {} would depend on the sizes left open", str(s)));
       if (elements(s) > kMostWeights)
         return fail(ErrorKind::kCheck, fmt::format("it would need weights of {} values", elements(s)));

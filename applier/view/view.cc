@@ -61,6 +61,7 @@ Expected<Value> ViewBuilder::add(const OpRow& op,
   if (!v) return v;
   view_.provenance.push_back(provenance);
   view_.elements.push_back(*type);
+  constant = constant && asConstants(shape(*v));
   constant_.push_back(constant);
   sums_.push_back(!constant && *type == ElementType::kInt32 && (sums || !movesValues(op)));
   return v;
@@ -194,10 +195,12 @@ Expected<View> boundTo(const View& view, const Bindings& sizes) {
 
 std::set<std::string> symbolsOf(const View& view) {
   std::set<std::string> symbols;
-  for (Value v : view.program.inputs()) {
-    for (const Dim& d : view.program.shape(v)) {
-      for (const Expr& atom : d.atoms())
-        atom.collectVariables(symbols);
+  for (const Node& n : view.program.nodes()) {
+    for (const Shape& shape : n.shapes) {
+      for (const Dim& d : shape) {
+        for (const Expr& atom : d.atoms())
+          atom.collectVariables(symbols);
+      }
     }
   }
   return symbols;
@@ -271,7 +274,20 @@ View pruned(View view) {
   return result;
 }
 
-Uses::Uses(const Program& program) : readers(pet::readers(program)), constant(constantNodes(program)) {}
+std::vector<bool> knownNodes(const Program& program) {
+  std::vector<bool> known;
+  for (const Node& n : program.nodes()) {
+    const bool isConstant = n.is(ops::kInput) ? n.scalar("constant") == Expr(1)
+                                              : std::all_of(n.operands.begin(), n.operands.end(), [&](Value v) {
+                                                  return known[static_cast<size_t>(v.node)];
+                                                });
+    known.push_back(isConstant && std::all_of(n.shapes.begin(), n.shapes.end(),
+                                              [](const Shape& s) { return asConstants(s).has_value(); }));
+  }
+  return known;
+}
+
+Uses::Uses(const Program& program) : readers(pet::readers(program)), constant(knownNodes(program)) {}
 
 void PartBuilder::copy(int node) {
   const Value first = builder_.copy(whole_, node, [&](Value o) { return moved_.at(o); });

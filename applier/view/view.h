@@ -142,7 +142,7 @@ class ViewBuilder {
 
 /// The view with numbers for its symbols, node by node the same. Errors are those of shapes: not every number will do.
 Expected<View> boundTo(const View& view, const Bindings& sizes);
-/// The symbols of a view's inputs.
+/// The symbols of a view's extents.
 std::set<std::string> symbolsOf(const View& view);
 
 /// The node is ViewBuilder::centred().
@@ -153,11 +153,15 @@ bool isOfCentred(const View& view, int node);
 /// The view without the nodes that no output needs. Inputs that nothing reads go, too.
 View pruned(View view);
 
+/// Per node: its values are known before the model runs. As constantNodes(), but for what depends on an extent that the
+/// model leaves open, as an identity matrix of such does.
+std::vector<bool> knownNodes(const Program& program);
+
 /// Who reads what in a view, and what is constant there: made once where many ask.
 struct Uses {
   explicit Uses(const Program& program);
   std::map<Value, std::vector<int>> readers;  ///< as readers() has them
-  std::vector<bool> constant;                 ///< as constantNodes() has them
+  std::vector<bool> constant;                 ///< as knownNodes() has them
 };
 
 /// Copies nodes of a view, in topological order, into a view of their own. What they read is copied with them where

@@ -95,7 +95,7 @@ Emitter::Emitter(const Graph& graph,
       out_(graph),
       sink_(out_, ElementType::kFloat, taken, before.openSizes),
       constants_(after),
-      constant_(constantNodes(after.program)),
+      constant_(knownNodes(after.program)),
       readers_(readers(after.program)),
       partsBefore_(graph.nodes.size()),
       partsAfter_(graph.nodes.size()) {
@@ -123,7 +123,7 @@ Emitter::Emitter(const Graph& graph,
 /// a Slice as one, that does not read the first.
 void Emitter::breakUp(const View& before) {
   constexpr int kBroken = -1;
-  const std::vector<bool> constant = constantNodes(before.program);
+  const std::vector<bool> constant = knownNodes(before.program);
   std::vector<std::pair<size_t, size_t>> joined;
   for (size_t i = 0; i < before.program.nodes().size(); ++i) {
     const int reader = before.provenance[i].origin;

@@ -173,6 +173,59 @@ def quotients(shop):
     expect("quotients: none is left to be found", not open_targets, open_targets)
 
 
+def resized(shop, name, operand, sizes_of, before, after, constants, spatial, coordinates="half_pixel"):
+    """A model that resizes `operand` to the height and width of `sizes_of`."""
+    cut = [helper.make_node("Shape", [sizes_of], ["extents"]), helper.make_node("Slice", ["extents", "two", "four"], ["map"]),
+           helper.make_node("Concat", ["front", "map"], ["sizes"], axis=0),
+           helper.make_node("Resize", [operand, "", "", "sizes"], ["resized"], name="resized", mode="cubic", coordinate_transformation_mode=coordinates)]
+    whole = {"two": np.array([2]), "four": np.array([4]), "front": np.array([1, 6])}
+    return shop.model(name, [*before, *cut, *after], [tensor("x", 1, 3, "height", "width")], [tensor("y", 1, 6, *spatial)],
+                      {**constants, **whole})
+
+
+def matrices(shop):
+    """Matrices of interpolation to or from extents that the model leaves open are computed in each run: for a constant, as position
+    embeddings are, of an identity that is stored, and else of one that is made."""
+    only = ["--all", "--only", "resize-cubic/matrix-3_matrix-2"]
+    patches = helper.make_node("Conv", ["x", "w"], ["p"], kernel_shape=[4, 4], strides=[4, 4])
+    weights = {"w": floats(6, 3, 4, 4)}
+    embedded = ([patches], [helper.make_node("Add", ["p", "resized"], ["y"])], {**weights, "places": floats(1, 6, 5, 7)}, ["h", "w"])
+    places = resized(shop, "places", "places", "p", *embedded)
+    report = shop.apply(places, shop.pack("resize"), *only, same=False)
+    expect("matrices for a constant", shop.types.count("MatMul") == 2 and "EyeLike" not in shop.types, (shop.types, report["refusals"]))
+    equal("matrices for a constant", places, shop.folder / "out.onnx", [(1, 3, 4, 4), (1, 3, 20, 28), (1, 3, 36, 9)])
+
+    head = resized(shop, "head", "p", "x", [patches], [helper.make_node("Relu", ["resized"], ["y"])], weights, ["height", "width"])
+    report = shop.apply(head, shop.pack("resize"), *only, same=False)
+    expect("matrices", (shop.types.count("MatMul"), shop.types.count("EyeLike")) == (2, 2), (shop.types, report["refusals"]))
+    equal("matrices", head, shop.folder / "out.onnx", [(1, 3, 4, 4), (1, 3, 20, 28), (1, 3, 36, 9)])
+    written = shop.folder / "written.onnx"
+    written.write_bytes((shop.folder / "out.onnx").read_bytes())
+    again = shop.apply(written, shop.pack("resize"), *only, same=False)
+    expect("matrices: read again", not again["fired"] and written.read_bytes() == (shop.folder / "out.onnx").read_bytes(), again["fired"])
+
+    # PyTorch's coordinates are others where one position is made, which sizes that are left open can be.
+    other = resized(shop, "other", "places", "p", *embedded, coordinates="pytorch_half_pixel")
+    report = shop.apply(other, shop.pack("resize"), *only, same=False)
+    expect("other coordinates", not report["fired"], report["fired"])
+
+
+def made_matrices_cost(shop):
+    """What is computed in each run costs what the operator that is replaced takes for as many elements."""
+    model = resized(shop, "places", "places", "x", [], [helper.make_node("Relu", ["resized"], ["y"])], {"places": floats(1, 6, 5, 7)},
+                    ["height", "width"])
+    pack, sizes = shop.pack("resize"), ["--expect", "height=10", "width=20", "--check", "sites"]
+    shapes = {"N": 1, "C": 6, "H": 5, "W": 7, "U": 10, "V": 20}
+    for pattern, fires in [(2.5e-3, True), (1.25e-3, False)]:
+        file = timed(shop, pack, "resize-cubic/matrix-3_matrix-2", [{"pattern": pattern, "replacement": 1e-3, "shapes": shapes}])
+        report = shop.apply(model, pack, "--timings", file, *sizes, same=False)
+        # 5 x 10 and 7 x 20, and the first transposed, beside 6 x 10 x 20
+        made, steps = (50 + 50 + 140) / 1200, sum(n.name.startswith("pet/size/") for n in shop.output.graph.node)
+        gain = pattern / (1e-3 + made * pattern + 0.25e-6 * steps)
+        expect("made matrices: fires", bool(report["fired"]) == fires, (pattern, report["refusals"]))
+        expect("made matrices: the gain", all(abs(f["gain"] - gain) < 1e-3 for f in report["fired"]), (gain, report["fired"]))
+
+
 def expected(shop):
     """What is expected of several sizes is crossed; a range is its ends and the middle. Words without an option go on."""
     model, pack = convs(shop, "batch", 3, "height", 10), shop.pack("conv")
@@ -220,7 +273,8 @@ def contradictory(shop):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         shop = Workshop(folder)
-        for test in [opened, promised, flattened, gains, layouts_gain, computed_sizes, quotients, expected, misspelt, refused, contradictory]:
+        for test in [opened, promised, flattened, gains, layouts_gain, computed_sizes, quotients, matrices, made_matrices_cost,
+                     expected, misspelt, refused, contradictory]:
             test(shop)
     print("\n".join(failures) if failures else "models with open sizes: all as expected")
     return 1 if failures else 0

@@ -296,6 +296,18 @@ TEST(ApplierInfer, ResizeByAHalfInFloat) {
             "int64[2] {4, 4}");
 }
 
+TEST(ApplierInfer, RootsAndPowersOfWholeNumbers) {
+  // The side of a square grid: int(n ** 0.5).
+  EXPECT_EQ(resultOf({15, "a=f(1369) b=f(0.5) p=Pow(a,b) y=Cast(p) to=7", ""}), "int64[] {37}");
+  EXPECT_EQ(resultOf({15, "a=i{1369,16} b=f(0.5) y=Pow(a,b)", ""}), "int64[2] {37, 4}");
+  EXPECT_EQ(resultOf({15, "a=i{3,-1,300} b=i(2) y=Pow(a,b)", ""}), "int64[3] {9, ?, 90000}");
+  // What is rounded differs from one engine to the next.
+  EXPECT_EQ(resultOf({15, "a=f(1370) b=f(0.5) p=Pow(a,b) y=Cast(p) to=7", ""}), "int64[]");
+  EXPECT_EQ(resultOf({15, "a=f(8) b=f(0.3333333) p=Pow(a,b) y=Cast(p) to=7", ""}), "int64[]");
+  EXPECT_EQ(resultOf({15, "a=f(3) b=f(20) p=Pow(a,b) y=Cast(p) to=7", ""}), "int64[]");
+  EXPECT_EQ(resultOf({15, "a=f(-4) b=f(2) p=Pow(a,b) y=Cast(p) to=7", ""}), "int64[]");
+}
+
 // --- Bad nodes ---
 
 struct BadCase {

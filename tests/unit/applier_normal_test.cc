@@ -411,8 +411,17 @@ TEST(ApplierOpenSizes, ThatTheModelComputesAreRead) {
       {"t=i{16,16} v=Shape(x) end=2 s=Concat(v,t) axis=0 y=Resize(x,,,s) mode=\"linear\"", "Resize"},
       {"two=i{2} v=Shape(x) start=2 t=Mul(v,two) n=Shape(x) end=2 s=Concat(n,t) axis=0 y=Resize(x,,,s)", "Resize"},
       {"s=i{16,16} y=Resize(x,,,s) axes=[2,3]", "Resize"},
-      {"c=f{1} s=Shape(x) y=Expand(c,s) z=Add(x,y)", "Add"},  // no constant: its extents are open
-      {"m=f{1,2,3,4} r=i{1,1,2,2} p=Reshape(m,r) s=Shape(x) start=2 y=Resize(p,,,s) axes=[2,3] z=Add(x,y)", "Add"},
+      {"c=f{1} s=Shape(x) y=Expand(c,s) z=Add(x,y)", "Add"},  // which broadcasts by itself
+      {"m=f{1,2,3,4} r=i{1,1,2,2} p=Reshape(m,r) s=Shape(x) start=2 y=Resize(p,,,s) axes=[2,3] z=Add(x,y)",
+       "Resize Add"},
+      {"n=Shape(x) start=2 end=3 s=Concat(n,n) axis=0 c=ConstantOfShape(s) e=EyeLike(c) dtype=1 y=MatMul(e,x)",
+       "Eye MatMul"},
+      {"s=Shape(x) start=2 c=ConstantOfShape(s) e=EyeLike(c) dtype=1 y=MatMul(e,x)", "MatMul"},  // no square
+      {"n=Shape(x) start=2 end=3 s=Concat(n,n) axis=0 c=ConstantOfShape(s) e=EyeLike(c) dtype=1 k=1 y=MatMul(e,x)",
+       "MatMul"},
+      {"n=Shape(x) start=2 end=3 s=Concat(n,n) axis=0 c=ConstantOfShape(s) e=EyeLike(c) dtype=7 f=Cast(e) to=1 "
+       "y=MatMul(f,x)",
+       "MatMul"},
       {"a=i{2,3} m=ReduceMax(x,a) s=Shape(x) y=Expand(m,s)", "GlobalMaxPool Expand"},
       {"t=i{8,2} a=i{4} v=Shape(x) end=3 s=Concat(v,t) axis=0 u=Unsqueeze(x,a) y=Expand(u,s)", "Layout Expand"},
   };

@@ -141,6 +141,7 @@ const Case kCases[] = {
 const std::map<std::string_view, std::string_view> kReadAsOthers{
     {"ArgMax", "its result is of integers"},
     {"Einsum", "products and sums of other operators"},
+    {"Eye", "a constant, unless its extent is open"},
     {"Exponential", "Exp of a product with the base's Log"},
     {"Flatten", "a Layout, or a Reshape where none does it"},
     {"Gemm", "a MatMul with what is around it"},
@@ -161,9 +162,11 @@ const std::map<std::string_view, std::string_view> kReadAsOthers{
 
 /// Operators that have no row.
 const std::map<std::string_view, std::string_view> kWithoutRow{
-    {"Band", "of constants alone, which are evaluated"},   {"Constant", "of constants alone, which are evaluated"},
-    {"Eye", "of constants alone, which are evaluated"},    {"Input", "the graph declares it"},
-    {"Select", "of constants alone, which are evaluated"}, {"Table", "of constants alone, which are evaluated"},
+    {"Band", "of constants alone, which are evaluated"},
+    {"Constant", "of constants alone, which are evaluated"},
+    {"Input", "the graph declares it"},
+    {"Select", "of constants alone, which are evaluated"},
+    {"Table", "of constants alone, which are evaluated"},
 };
 
 /// The same operators with the same attributes on the same inputs.

@@ -161,7 +161,7 @@ inline View newView(const Program& program) {
 
 /// "Conv Relu Layout": the operators that compute with activations.
 inline std::string operators(const View& view) {
-  auto constant = constantNodes(view.program);
+  auto constant = knownNodes(view.program);
   std::string text;
   for (size_t i = 0; i < constant.size(); ++i) {
     const auto& name = view.program.nodes()[i].op->name;
