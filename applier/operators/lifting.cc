@@ -310,15 +310,7 @@ Extents Lifting::extents(Value v) const {
 }
 
 bool Lifting::isAtLeast(const Dim& extent, int64_t n) const {
-  if (!extent.isAffine()) return false;
-  int64_t least = extent.affine().constant();
-  for (const auto& [term, coefficient] : extent.affine().terms()) {
-    auto known =
-        term.division || coefficient < 0 ? scope_.inference->least.end() : scope_.inference->least.find(term.name);
-    if (known == scope_.inference->least.end()) return false;
-    least = checkedAdd(least, checkedMul(coefficient, known->second));
-  }
-  return least >= n;
+  return extent.isAffine() && scope_.sizes->implies(Constraint::le(n, extent.affine()));
 }
 
 const Shape& Lifting::inferredShape(size_t output) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "applier/infer/infer.h"
+#include "applier/view/model_sizes.h"
 #include "applier/view/view.h"
 #include "ir/ops/attribute.h"
 #include "ir/ops/names.h"
@@ -24,6 +25,7 @@ struct NotLifted {
 /// What is known of a graph's values while it is normalised.
 struct Scope {
   const Inference* inference;
+  const ModelSizes* sizes;
   const ViewBuilder* view;
   std::map<std::string, Value, std::less<>> values;         ///< lifted values
   std::map<std::string, Constant, std::less<>> constants;   ///< initializers and what was folded, of any type

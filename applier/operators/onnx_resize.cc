@@ -69,11 +69,11 @@ ResizeForm resizeForm(const Lifting& l, const OnnxRow& row, size_t rank) {
 /// Of modes that say the same at these extents the one that patterns have. PyTorch's coordinates are others only where
 /// one position is made; where each position is repeated a whole number of times, rounding its middle is cutting off.
 /// What a mode does not look at is as it is by default.
-void useUsualForm(ResizeForm& f, const Shape& in, const Shape& out) {
+void useUsualForm(const Lifting& l, ResizeForm& f, const Shape& in, const Shape& out) {
   bool makesSeveral = true, repeats = true;
   for (size_t d = 0; d < in.size(); ++d) {
     if (in[d] == out[d]) continue;
-    makesSeveral = makesSeveral && out[d].asConstant().value_or(1) >= 2;
+    makesSeveral = makesSeveral && l.isAtLeast(out[d], 2);
     repeats = repeats && in[d].isAffine() && out[d].isAffine();
     if (!repeats) continue;
     const auto [times, each] = lowestTerms(out[d].affine(), in[d].affine());
@@ -118,7 +118,7 @@ std::vector<Value> readResize(const Lifting& l, const OnnxRow& row) {
   }
   Attributes attributes;
   if (f.sizes || whole) {
-    useUsualForm(f, in, sizes);
+    useUsualForm(l, f, in, sizes);
     attributes.emplace("sizes", affine(sizes));
   } else {
     attributes.emplace("scales", exprs(scales));

@@ -246,7 +246,7 @@ class Computation {
     const OpRow* op = row && !row->op.empty() ? findOp(row->op) : nullptr;
     if (!op || !op->layout || !(isComputed(element_) || isFolded(element_))) return std::nullopt;
     ViewBuilder builder;
-    Scope scope{scope_.inference, &builder, {}, {}};
+    Scope scope{scope_.inference, scope_.sizes, &builder, {}, {}};
     for (size_t i = 0; i < node_.inputs.size(); ++i) {
       if (node_.inputs[i].empty()) continue;
       const Constant& operand = *constantOf(node_, i, scope_);

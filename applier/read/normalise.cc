@@ -24,6 +24,10 @@ class Normaliser {
     scope_.neverTrue = std::move(neverTrue);
     scope_.readers = readersIn(graph_);
     useMultiples();
+    std::vector<Constraint> known = options_.assumed;
+    for (const Expr& e : inference_.positive)
+      known.push_back(Constraint::le(1, e));
+    sizes_ = ModelSizes(std::move(inference_.least), std::move(known));
   }
 
   Normalised run();
@@ -48,7 +52,8 @@ class Normaliser {
   NormaliseOptions options_;
   Inference inference_;
   ViewBuilder builder_;
-  Scope scope_{&inference_, &builder_, {}, {}, {}, {}};
+  ModelSizes sizes_;  ///< without samples
+  Scope scope_{&inference_, &sizes_, &builder_, {}, {}, {}, {}};
   ModelSizes::Parts parts_;  ///< the symbols of useMultiples()
 };
 
@@ -267,14 +272,10 @@ Normalised Normaliser::run() {
   auto outputs = required(opaque);
   View view = pruned(std::move(builder_).finish(std::move(outputs)));
   view.openSizes = openSizes();
-  std::vector<Constraint> known = options_.assumed;
-  for (const Expr& e : inference_.positive)
-    known.push_back(Constraint::le(1, e));
-  ModelSizes sizes(std::move(inference_.least), std::move(known));
-  sizes.setParts(std::move(parts_));
-  sizes.setOperations(std::move(inference_.made));
-  sizes.setSamples(sampleSizes(view, sizes, options_.expected));
-  return {std::move(view), std::move(sizes), std::move(opaque)};
+  sizes_.setParts(std::move(parts_));
+  sizes_.setOperations(std::move(inference_.made));
+  sizes_.setSamples(sampleSizes(view, sizes_, options_.expected));
+  return {std::move(view), std::move(sizes_), std::move(opaque)};
 }
 
 Expected<WholeProgram> Normaliser::runWhole() {

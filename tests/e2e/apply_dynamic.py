@@ -208,6 +208,9 @@ def matrices(shop):
     other = resized(shop, "other", "places", "p", *embedded, coordinates="pytorch_half_pixel")
     report = shop.apply(other, shop.pack("resize"), *only, same=False)
     expect("other coordinates", not report["fired"], report["fired"])
+    report = shop.apply(other, shop.pack("resize"), *only, "--assume", "height >= 8, width >= 8", same=False)
+    expect("other coordinates of several positions", len(report["fired"]) == 1, report["refusals"])
+    equal("other coordinates of several positions", other, shop.folder / "out.onnx", [(1, 3, 8, 8), (1, 3, 20, 28), (1, 3, 36, 9)])
 
 
 def made_matrices_cost(shop):
