@@ -313,6 +313,11 @@ bool Lifting::isAtLeast(const Dim& extent, int64_t n) const {
   return extent.isAffine() && scope_.sizes->implies(Constraint::le(n, extent.affine()));
 }
 
+ElementType Lifting::inferredElement(size_t output) const {
+  auto it = scope_.inference->types.find(node_.outputs.at(output));
+  return it == scope_.inference->types.end() ? ElementType::kUnknown : it->second.element;
+}
+
 const Shape& Lifting::inferredShape(size_t output) const {
   auto it = scope_.inference->types.find(node_.outputs.at(output));
   if (it == scope_.inference->types.end() || !it->second.dims) refuse("extents that are not known");

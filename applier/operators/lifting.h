@@ -104,6 +104,8 @@ class Lifting {
   Value reshape(Value x, const Extents& extents) const { return reshape(x, shapeOf(extents)); }
   /// The extents of a result as they were inferred; refuses where they are not known.
   const Shape& inferredShape(size_t output) const;
+  /// The element type of a result as it was inferred; kUnknown where it is not known.
+  ElementType inferredElement(size_t output) const;
   /// A constant that ONNX does not hold as such, in the element type of `like`.
   Value constant(const Tensor<double>& tensor, Value like) const;
   Value constant(const Tensor<double>& tensor, ElementType element) const;

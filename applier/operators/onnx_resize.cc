@@ -4,6 +4,8 @@
 #include <numeric>
 #include <tuple>
 
+#include <fmt/format.h>
+
 #include "applier/operators/onnx_rows.h"
 #include "ir/ops/resize.h"
 
@@ -197,8 +199,8 @@ std::vector<Value> readEyeLike(const Lifting& l, const OnnxRow&) {
   const Shape& shape = l.inferredShape(0);
   if (shape.size() != 2 || shape[0] != shape[1] || !shape[0].isAffine()) Lifting::refuse("no square");
   if (l.integer("k", 0) != 0) Lifting::refuse("another diagonal");
-  const auto element = static_cast<ElementType>(l.integer("dtype", 0));
-  if (!isComputed(element)) Lifting::refuse("an identity matrix of integers, or of a type that is not said");
+  const ElementType element = l.inferredElement(0);
+  if (!isComputed(element)) Lifting::refuse(fmt::format("an identity matrix of {}", str(element)));
   return {l.identity(shape[0].affine(), element)};
 }
 

@@ -275,14 +275,13 @@ View pruned(View view) {
 }
 
 std::vector<bool> knownNodes(const Program& program) {
-  std::vector<bool> known;
-  for (const Node& n : program.nodes()) {
-    const bool isConstant = n.is(ops::kInput) ? n.scalar("constant") == Expr(1)
-                                              : std::all_of(n.operands.begin(), n.operands.end(), [&](Value v) {
-                                                  return known[static_cast<size_t>(v.node)];
-                                                });
-    known.push_back(isConstant && std::all_of(n.shapes.begin(), n.shapes.end(),
-                                              [](const Shape& s) { return asConstants(s).has_value(); }));
+  std::vector<bool> known = constantNodes(program);
+  for (size_t i = 0; i < known.size(); ++i) {
+    const Node& n = program.nodes()[i];
+    auto isKnown = [&](Value v) { return known[static_cast<size_t>(v.node)]; };
+    auto isConstant = [](const Shape& s) { return asConstants(s).has_value(); };
+    known[i] = known[i] && std::all_of(n.operands.begin(), n.operands.end(), isKnown) &&
+               std::all_of(n.shapes.begin(), n.shapes.end(), isConstant);
   }
   return known;
 }

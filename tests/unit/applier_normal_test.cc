@@ -416,6 +416,7 @@ TEST(ApplierOpenSizes, ThatTheModelComputesAreRead) {
        "Resize Add"},
       {"n=Shape(x) start=2 end=3 s=Concat(n,n) axis=0 c=ConstantOfShape(s) e=EyeLike(c) dtype=1 y=MatMul(e,x)",
        "Eye MatMul"},
+      {"n=Shape(x) start=2 end=3 s=Concat(n,n) axis=0 c=ConstantOfShape(s) e=EyeLike(c) y=MatMul(e,x)", "Eye MatMul"},
       {"s=Shape(x) start=2 c=ConstantOfShape(s) e=EyeLike(c) dtype=1 y=MatMul(e,x)", "MatMul"},  // no square
       {"n=Shape(x) start=2 end=3 s=Concat(n,n) axis=0 c=ConstantOfShape(s) e=EyeLike(c) dtype=1 k=1 y=MatMul(e,x)",
        "MatMul"},
